@@ -1,1 +1,31 @@
+"""subtaxa finds the fine-grained categories hidden inside coarse labels."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subtaxa.discovery import Discovery
+    from subtaxa.errors import SubtaxaError
+    from subtaxa.taxonomy import Category, Taxonomy
+    from subtaxa.texts import CoarseTexts, read_texts
+
 __version__ = "0.1.0"
+__all__ = ["Category", "CoarseTexts", "Discovery", "SubtaxaError", "Taxonomy", "read_texts"]
+
+_HOME = {
+    "Category": "taxonomy",
+    "CoarseTexts": "texts",
+    "Discovery": "discovery",
+    "SubtaxaError": "errors",
+    "Taxonomy": "taxonomy",
+    "read_texts": "texts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that `import subtaxa` stays quick (no torch)."""
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

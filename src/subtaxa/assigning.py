@@ -1,0 +1,128 @@
+"""Filing new texts from a file into the categories of a run, chunk by chunk, with every row and column kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from subtaxa.errors import InputError
+from subtaxa.progress import Progress
+from subtaxa.storage import neutral
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from subtaxa.discovery import Discovery
+
+KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def assign_file(
+    run: Path, file: Path, out: str, *, text: str | None, label: str | None, overwrite: bool, progress: Progress
+) -> int:
+    """Write the rows of `file` with their category to `out` ("-" is standard output) and return how many there were.
+
+    The output appears whole or not at all.
+    """
+    from subtaxa.texts import iter_tables, resolve_text_column
+
+    target = _check_output(out, overwrite)
+    tables = iter_tables(file, text)
+    first = next(tables)  # a wrong column or a bad file is found before the model is loaded
+    column = resolve_text_column(list(map(str, first.columns)), text, str(file))
+    if label is not None and label not in first.columns:
+        raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, first.columns))}")
+    from subtaxa.discovery import Discovery
+
+    with progress.step("Loading the run"):
+        model = Discovery.load(run)
+    chunks = (_filed(model, frame, column, label, progress) for frame in _all(first, tables))
+    if target is None:
+        return _write(chunks, sys.stdout.buffer, ".csv")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            count = _write(chunks, sink, target.suffix.lower())
+            sink.flush()
+            os.fsync(sink.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return count
+
+
+def _check_output(out: str, overwrite: bool) -> Path | None:
+    if out == "-":
+        return None
+    target = Path(out)
+    if target.suffix.lower() not in KINDS:
+        raise InputError(f"cannot write {out!r}: the name must end in {', '.join(KINDS)}")
+    if target.is_dir():
+        raise InputError(f"{out!r} is a folder: name a file")
+    if target.exists() and not overwrite:
+        raise InputError(f"{out!r} exists: name a new file or add --overwrite")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {str(target.parent)!r}: make it first")
+    return target
+
+
+def _all(first: pd.DataFrame, rest: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    yield first
+    yield from rest
+
+
+def _filed(model: Discovery, frame: pd.DataFrame, column: str, label: str | None, progress: Progress) -> pd.DataFrame:
+    """The frame with its category columns, named so that they overwrite none of the user's."""
+    labels = None if label is None else [str(value).strip() for value in frame[label]]
+    category, likely = model.file(list(frame[column]), labels, progress)
+    names = ("category_id", "category", "category_label", "confidence")
+    taken = set(map(str, frame.columns)) & set(names)
+    prefix = "subtaxa_" if taken else ""
+    values: tuple[Any, ...] = (
+        category,
+        [model.taxonomy_[int(i)].name for i in category],
+        [model.taxonomy_[int(i)].parent for i in category],
+        likely[range(len(category)), category].round(4),
+    )
+    filed = frame.copy()
+    for name, value in zip(names, values, strict=True):
+        filed[f"{prefix}{name}"] = value
+    return filed
+
+
+class _Sink(Protocol):
+    def write(self, content: bytes, /) -> Any: ...
+
+
+def _write(frames: Iterator[pd.DataFrame], sink: _Sink, kind: str) -> int:
+    """Write the frames one after the other in the format of the file's ending."""
+    count, writer = 0, None
+    for frame in frames:
+        if kind == ".parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or pq.ParquetWriter(sink, table.schema)
+            writer.write_table(table.cast(writer.schema))
+        elif kind == ".jsonl":
+            sink.write(frame.to_json(orient="records", lines=True, force_ascii=False).encode("utf-8", "replace"))
+        else:
+            safe = frame.map(lambda value: neutral(value) if isinstance(value, str) else value)
+            safe.columns = [neutral(str(name)) for name in safe.columns]
+            lines = safe.to_csv(
+                index=False, header=count == 0, sep="," if kind == ".csv" else "\t", lineterminator="\n"
+            )
+            sink.write(lines.encode("utf-8", "replace"))
+        count += len(frame)
+    if writer is not None:
+        writer.close()
+    return count

@@ -1,0 +1,230 @@
+"""The command line. The only place that prints; every user error ends here as one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from subtaxa import __version__
+from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.settings import NAMES, PRESETS, about
+
+EXAMPLE = Path(__file__).parent / "examples"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line instead of printing the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    root = _Parser(prog="subtaxa", description="Find the fine-grained categories hidden inside coarse labels.")
+    root.add_argument("--version", action="version", version=f"subtaxa {__version__}")
+    commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    discover = commands.add_parser("discover", help="find the categories in a file of labelled texts")
+    discover.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
+    discover.add_argument("--text", metavar="COLUMN", help="the column of the texts")
+    discover.add_argument("--label", metavar="COLUMN", help="the column of the coarse labels")
+    discover.add_argument("--strict", action="store_true", help="refuse the file if any row has to be skipped")
+    _add_run_options(discover, out=None)
+    discover.set_defaults(run=_discover)
+
+    demo = commands.add_parser("demo", help="the same on the built-in example of support messages")
+    _add_run_options(demo, out="demo")
+    demo.set_defaults(run=_demo)
+
+    assign = commands.add_parser("assign", help="file new texts into the categories of a run")
+    assign.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    assign.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
+    assign.add_argument("--text", metavar="COLUMN", help="the column of the texts")
+    assign.add_argument("--label", metavar="COLUMN", help="a column of known coarse labels, which limit the choice")
+    assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
+    assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
+    assign.add_argument("--quiet", action="store_true", help="no progress")
+    assign.set_defaults(run=_assign)
+
+    info = commands.add_parser("info", help="what a run found and how")
+    info.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    info.set_defaults(run=_info)
+
+    methods = commands.add_parser("methods", help="the training methods there are")
+    methods.set_defaults(run=_methods)
+    return root
+
+
+def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
+    command.add_argument("--out", default=out, required=out is None, metavar="FOLDER", help="where the run is written")
+    command.add_argument("--categories", default="auto", metavar="N", help='how many in all, or "auto" (default)')
+    command.add_argument("--preset", default="default", help=f"{' or '.join(PRESETS)} (default: default)")
+    command.add_argument("--seed", default="0", help="same seed, same result (default: 0)")
+    command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
+    command.add_argument("--overwrite", action="store_true", help="replace an earlier run in the folder")
+    command.add_argument("--quiet", action="store_true", help="no progress, only the result")
+    group = command.add_argument_group("settings, in place of the preset's")
+    for name in NAMES:
+        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="X", help=about(name).replace("%", "%%"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 0 for done, 2 for a user error, 128 + n for a signal."""
+    options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except SubtaxaError as error:
+        return _fail(str(error))
+    except BrokenPipeError:  # the reader of our output has gone, as in `subtaxa info run | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        return _fail(_about_system(error))
+    except KeyboardInterrupt as stopped:
+        again = " (add --resume to the same command to go on)" if options.command in ("discover", "demo") else ""
+        print(f"subtaxa: stopped{again}", file=sys.stderr)
+        return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
+    return 0
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    from subtaxa.interrupts import Stopped
+
+    raise Stopped(number)
+
+
+def _fail(sentence: str) -> int:
+    print(f"subtaxa: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    return 2
+
+
+def _about_system(error: OSError) -> str:
+    """A system error as a sentence with a remedy."""
+    where = f" {str(error.filename)!r}" if error.filename else ""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "No space left" in str(error)
+    remedy = "free some space, then add --resume to the same command" if full else "check the path and its permissions"
+    return f"cannot use{where}: {error.strerror or error}; {remedy}"
+
+
+def printable(text: str) -> str:
+    """Text without the control characters that could drive a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _number(value: str, name: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise SubtaxaError(f"--{name} is {value!r}: it must be a whole number")
+    return int(value)
+
+
+def _discover(options: argparse.Namespace) -> None:
+    from subtaxa.texts import read_texts
+
+    _run(options, lambda: read_texts(options.file, options.text, options.label, strict=options.strict))
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from subtaxa.texts import read_texts
+
+    model = _run(options, lambda: read_texts(EXAMPLE / "support.csv", "message", "department"))
+    if model is not None:
+        from subtaxa.bench.scoring import score_example
+
+        print(score_example(model, EXAMPLE / "support_fine.csv"))
+
+
+def _run(options: argparse.Namespace, read: Any) -> Any:
+    """Read, fit, save and show; the shared part of discover and demo."""
+    from subtaxa import storage
+    from subtaxa.progress import progress_for
+
+    out, progress = Path(options.out), progress_for(quiet=options.quiet)
+    storage.check_target(out, overwrite=options.overwrite, resume=options.resume)
+    if options.resume and (out / storage.RUN).exists() and not options.overwrite:
+        print(f"{out} is already finished; see {out / storage.REPORT}")
+        return None
+    with progress.step("Reading the file"):
+        data = read()
+    for line in data.describe():
+        progress.say(printable(line))
+    with progress.step("Starting up"):
+        from subtaxa.discovery import Discovery
+
+    given = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None}
+    categories = options.categories if options.categories == "auto" else _number(options.categories, "categories")
+    model = Discovery(categories, preset=options.preset, seed=_number(options.seed, "seed"), **given)
+    checkpoint = out / storage.CHECKPOINT
+    if options.overwrite and out.exists():
+        storage.clear(out)
+    elif not options.resume:
+        storage.clear_checkpoint(out)
+    try:
+        model.fit(data, progress=progress, checkpoint=checkpoint)
+        with progress.step("Writing the run"):
+            model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
+    except SubtaxaError:
+        storage.clear_checkpoint(out)
+        raise
+    storage.clear_checkpoint(out)
+    print(printable(str(model.taxonomy_)))
+    print(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")
+    return model
+
+
+def _assign(options: argparse.Namespace) -> None:
+    from subtaxa.assigning import assign_file
+    from subtaxa.progress import progress_for
+
+    progress = progress_for(quiet=options.quiet)
+    count = assign_file(
+        Path(options.folder),
+        Path(options.file),
+        options.out,
+        text=options.text,
+        label=options.label,
+        overwrite=options.overwrite,
+        progress=progress,
+    )
+    if options.out != "-":
+        print(f"{count:,} texts filed; see {options.out}")
+
+
+def _info(options: argparse.Namespace) -> None:
+    from subtaxa import storage
+
+    folder = Path(options.folder)
+    facts, taxonomy = storage.read_run(folder), storage.read_taxonomy(folder)
+    print(printable(str(taxonomy)))
+    data, settings = facts["data"], facts["settings"]
+    lines = {
+        "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",
+        "method": f"{settings['method']}, preset {facts['preset']}, seed {facts['seed']}",
+        "encoder": settings["encoder"],
+        "time": f"{sum(facts['timings'].values()):.0f} s on {facts['cores']} cores",
+        "made": f"{facts['created']} by subtaxa {facts['subtaxa']}",
+        "report": folder / storage.REPORT,
+    }
+    print()
+    for name, value in lines.items():
+        print(f"{name:>8}  {printable(str(value))}")
+
+
+def _methods(options: argparse.Namespace) -> None:
+    from subtaxa.methods import variants
+
+    default = PRESETS["default"]["method"]
+    for name, method in variants().items():
+        mark = "  (default)" if name == default else ""
+        print(f"{name:12} {(method.__doc__ or '').strip().splitlines()[0]}{mark}")
+
+
+__all__ = ["InputError", "main", "parser"]

@@ -1,0 +1,301 @@
+"""The estimator: from texts with coarse labels to named fine categories, in one screen of `fit`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from subtaxa.clustering import Clusters, Floats, Ints, WardTree, cluster
+from subtaxa.confidence import calibrate, probabilities
+from subtaxa.encoder import Encoder
+from subtaxa.errors import InputError, SettingError, SubtaxaError
+from subtaxa.memory import Memory
+from subtaxa.methods import method_class
+from subtaxa.methods.base import Observer, TrainingData
+from subtaxa.naming import name_categories, representatives
+from subtaxa.progress import Progress, progress_for
+from subtaxa.readers import clean
+from subtaxa.settings import NAMES, Settings
+from subtaxa.taxonomy import Category, Taxonomy
+from subtaxa.texts import CoarseTexts
+from subtaxa.trainer import History, Trainer
+
+
+class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds the fine categories below coarse labels.
+
+    `categories` is their number, or "auto". Every setting left None comes from the preset; see `subtaxa.settings`.
+    After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `history_`, `settings_`.
+    """
+
+    def __init__(
+        self,
+        categories: int | str = "auto",
+        *,
+        preset: str = "default",
+        seed: int = 0,
+        verbose: bool = False,
+        method: str | None = None,
+        encoder: str | None = None,
+        pooling: str | None = None,
+        max_tokens: int | str | None = None,
+        trained_layers: int | str | None = None,
+        pretrain_epochs: int | None = None,
+        pretrain_patience: int | None = None,
+        pretrain_holdout: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        schedule: str | None = None,
+        warmup: float | None = None,
+        weight_decay: float | None = None,
+        clip: float | None = None,
+        view: str | None = None,
+        view_rate: float | None = None,
+        neighbours: int | str | None = None,
+        momentum: float | None = None,
+        temperature: float | None = None,
+        rank_dimensions: int | None = None,
+        rank_epochs: int | None = None,
+        coarse_weight: float | None = None,
+        restarts: int | None = None,
+    ) -> None:
+        given = locals()
+        for name in ("categories", "preset", "seed", "verbose", *NAMES):
+            setattr(self, name, given[name])
+
+    def fit(
+        self,
+        texts: Sequence[str] | CoarseTexts,
+        labels: Sequence[str] | None = None,
+        *,
+        progress: Progress | None = None,
+        checkpoint: str | Path | None = None,
+        observer: Observer | None = None,
+    ) -> Discovery:
+        """Find the categories. With a `checkpoint` folder, training is saved there and continues from it."""
+        data = _as_data(texts, labels)
+        settings = self._checked_settings()
+        progress = progress or progress_for(quiet=not self.verbose)
+        order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
+        ordered = [data.texts[i] for i in order]
+        names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
+        with progress.step("Loading the encoder"):
+            encoder = _encoder(settings)
+        with progress.step("Reading all texts with the encoder", 3 * len(ordered)) as step:
+            tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
+            if settings.neighbours == "auto":
+                before = encoder.features(tokens, advance=step.advance).numpy()
+                settings = settings.with_(neighbours=neighbours_for(before, numbers, self.categories))
+        training = TrainingData(tokens, torch.from_numpy(numbers), len(names))
+        folder = _open_checkpoint(checkpoint, data, settings, self.seed)
+        history = self._train(encoder, training, settings, progress, folder, observer)
+        with progress.step("Placing all texts", len(ordered)) as step:
+            features = encoder.features(tokens, advance=step.advance).cpu().numpy()
+        with progress.step("Finding the categories", 2 * len(ordered)) as step:
+            clusters = cluster(
+                features, numbers, self.categories, seed=self.seed, restarts=settings.restarts, advance=step.advance
+            )
+        with progress.step("Measuring how sure they are", len(ordered)) as step:
+            confidence = calibrate(features, numbers, clusters, self.seed, step.advance)
+        with progress.step("Naming the categories"):
+            clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters)
+        sure = probabilities(features, clusters, confidence, numbers)[np.arange(len(ordered)), assignment]
+
+        back = np.argsort(order)  # from our order to the caller's
+        self.labels_: Ints = assignment[back]
+        self.confidences_: NDArray[np.float64] = sure[back]
+        self.taxonomy_: Taxonomy = taxonomy
+        self.coarse_labels_: list[str] = [str(name) for name in names]
+        self.clusters_: Clusters = clusters
+        self.confidence_temperature_: float = confidence
+        self.memory_ = Memory.of(ordered, features, assignment, clusters)
+        self.settings_: Settings = settings
+        self.history_: History = history
+        self.timings_: dict[str, float] = dict(progress.timings)
+        self.data_: CoarseTexts = data
+        self.encoder_: Encoder = encoder
+        return self
+
+    def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
+        return self.fit(X, y, **options).labels_
+
+    def transform(self, texts: Sequence[str], progress: Progress | None = None) -> Floats:
+        """Unit features (n, D) of new texts by the trained encoder."""
+        check_is_fitted(self, "clusters_")
+        texts = _as_texts(texts)
+        with (progress or progress_for(quiet=not self.verbose)).step("Reading the texts", len(texts)) as step:
+            return self.encoder_.encode(texts, step.advance).cpu().numpy()
+
+    def predict(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Ints:
+        """The category of each text: the nearest centroid, of its own coarse label where `labels` are given.
+
+        A training text gets the category it has in `labels_`.
+        """
+        return self.file(texts, labels)[0]
+
+    def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """The calibrated probability of every category (n, K)."""
+        return self.file(texts, labels)[1]
+
+    def file(
+        self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> tuple[Ints, NDArray[np.float64]]:
+        """Categories (n,) and probabilities (n, K) in one pass."""
+        features = self.transform(texts, progress)
+        if labels is not None:
+            numbers = self._numbers(labels, len(features))
+            likely = probabilities(features, self.clusters_, self.confidence_temperature_, numbers)
+            return likely.argmax(1), likely
+        likely = probabilities(features, self.clusters_, self.confidence_temperature_)
+        known, category = self.memory_.recall(_as_texts(texts))
+        if known.any():
+            own_label = self.clusters_.parents[category[known]]
+            likely[known] = probabilities(features[known], self.clusters_, self.confidence_temperature_, own_label)
+        return np.where(known, category, likely.argmax(1)), likely
+
+    def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
+        """Write the run folder: categories, assignments, report and the reusable model."""
+        from subtaxa.runs import save_run
+
+        check_is_fitted(self, "clusters_")
+        return save_run(self, Path(folder), overwrite=overwrite, command=command)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Discovery:
+        """A fitted estimator from a run folder. Nothing in the folder is ever executed."""
+        from subtaxa.runs import load_run
+
+        return load_run(cls, Path(folder))
+
+    def _checked_settings(self) -> Settings:
+        given = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
+        if self.categories != "auto" and (not isinstance(self.categories, int) or self.categories < 1):
+            raise SettingError(f'categories is {self.categories!r}: it must be a whole number of at least 1 or "auto"')
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
+            raise SettingError(f"seed is {self.seed!r}: it must be a whole number from 0 to 2147483647")
+        settings = Settings.from_preset(self.preset, **given)
+        method_class(settings.method)
+        return settings
+
+    def _train(
+        self,
+        encoder: Encoder,
+        data: TrainingData,
+        settings: Settings,
+        progress: Progress,
+        folder: Path | None,
+        observer: Observer | None,
+    ) -> History:
+        """Coarse pretraining, if any, then the method."""
+        history: History = []
+        if settings.pretrain_epochs:
+            trainer = Trainer(settings, self.seed, progress, folder and folder / "pretraining.safetensors")
+            pretraining = method_class("coarse")(settings)
+            rows = trainer.run("Pretraining on the labels", pretraining, encoder, data, settings.pretrain_epochs)
+            history += [{"pretraining": 1.0, **row} for row in rows]
+        trainer = Trainer(settings, self.seed, progress, folder and folder / "training.safetensors")
+        method = method_class(settings.method)(settings, observer)
+        return history + trainer.run("Training", method, encoder, data, settings.epochs)
+
+    def _numbers(self, labels: Sequence[str], n: int) -> Ints:
+        """Coarse label numbers of labels given by name."""
+        if len(labels) != n:
+            raise InputError(f"there are {n} texts but {len(labels)} labels: give each text one label")
+        known = {name: number for number, name in enumerate(self.coarse_labels_)}
+        for label in labels:
+            if str(label) not in known:
+                raise InputError(f"label {str(label)!r} was not among the training labels: {', '.join(known)}")
+        return np.array([known[str(label)] for label in labels], dtype=np.int64)
+
+
+def neighbours_for(features: Floats, labels: Ints, categories: int | str) -> int:
+    """A retrieval size k near the size of a category, which is what serves the method best.
+
+    Without a given number of categories it is guessed from the untrained features, whose blurred clusters ask for the
+    softer floor; the reciprocal filter and the rank weights forgive a k that is somewhat too large.
+    """
+    if categories == "auto":
+        groups = [features[labels == label] for label in range(int(labels.max()) + 1)]
+        categories = sum(WardTree(group).best_number(floor=0.0, polish=False) for group in groups)
+    size = len(features) / max(1, int(categories))
+    return int(np.clip(round(0.85 * size), 5, 250))
+
+
+def _encoder(settings: Settings) -> Encoder:
+    limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
+    return Encoder(settings.encoder, pooling=settings.pooling, max_tokens=limit, trained_layers=settings.trained_layers)
+
+
+def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:
+    if isinstance(texts, CoarseTexts):
+        return texts
+    if labels is None:
+        raise InputError("fit needs a coarse label for each text: fit(texts, labels)")
+    return CoarseTexts.from_lists(texts, labels, strict=True)
+
+
+def _as_texts(texts: Sequence[str]) -> list[str]:
+    if isinstance(texts, (str, bytes)):
+        raise InputError(f"texts is a single string, {str(texts)[:40]!r}: give a list of strings")
+    return [clean(str(text)) for text in texts]
+
+
+def _describe(
+    texts: list[str], features: Floats, labels: Ints, names: NDArray[np.str_], clusters: Clusters
+) -> tuple[Clusters, Ints, Taxonomy]:
+    """The taxonomy, its categories numbered by label and then by falling size, and everything else in that order."""
+    assignment = clusters.nearest(features, labels)
+    sizes = np.bincount(assignment, minlength=len(clusters))
+    rank = np.lexsort((np.arange(len(sizes)), -sizes, clusters.parents))
+    rank = rank[sizes[rank] > 0]
+    clusters = Clusters(clusters.centroids[rank], clusters.parents[rank])
+    assignment = clusters.nearest(features, labels)
+    words = name_categories(texts, assignment, clusters.parents)
+    categories = []
+    for i, parent in enumerate(clusters.parents):
+        members = np.flatnonzero(assignment == i)
+        examples = representatives(texts, features, members, clusters.centroids[i])
+        categories.append(Category(i, str(names[parent]), words[i].name, words[i].keywords, examples, len(members)))
+    return clusters, assignment, Taxonomy(tuple(categories))
+
+
+def fingerprint(data: CoarseTexts) -> str:
+    """A digest of the texts and labels that does not depend on their order."""
+    digest = hashlib.sha256()
+    for label, text in sorted(zip(data.labels, data.texts, strict=True)):
+        digest.update(json.dumps([label, text]).encode())
+    return digest.hexdigest()
+
+
+def _open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Settings, seed: int) -> Path | None:
+    """The checkpoint folder, made if need be; one of other data or settings is refused."""
+    if folder is None:
+        return None
+    from subtaxa.checkpoint import write_atomically
+    from subtaxa.storage import json_text, read_json
+
+    path, values = Path(folder), settings.to_dict()
+    identity = {"data": fingerprint(data), "seed": seed, "settings": values}
+    file = path / "identity.json"
+    if file.exists():
+        found = read_json(file)
+        if found != identity:
+            changed = [k for k, v in values.items() if found.get("settings", {}).get(k) != v]
+            what = "other texts" if found.get("data") != identity["data"] else f"another {(changed or ['seed'])[0]}"
+            raise SubtaxaError(
+                f"{str(path.parent)!r} was begun with {what}: repeat the same command, or --overwrite it"
+            )
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json_text(identity).encode())
+    return path

@@ -1,0 +1,267 @@
+"""The encoder: a sentence-transformers model, tokenised once, batched by length, trained from a chosen layer up.
+
+B texts in a batch, L tokens, D dimensions, N texts.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder_files import load_pipeline
+from subtaxa.errors import SettingError
+from subtaxa.tokens import Batch, Tokens
+
+CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
+
+
+class Tower(nn.Module):
+    """The part of the encoder that is trained: transformer layers, then the model's own pooling."""
+
+    def __init__(self, transformer: nn.Module, pooling: nn.ModuleList, *, cut: int) -> None:
+        super().__init__()
+        self.transformer, self.pooling, self.cut = transformer, pooling, cut
+
+    def forward(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
+        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features."""
+        name = "inputs_embeds" if self.cut else "input_ids"
+        out = self.transformer(**{name: inputs, "attention_mask": attention_mask.long()})
+        features = {"token_embeddings": out.last_hidden_state, "attention_mask": attention_mask.long()}
+        for module in self.pooling:
+            features = module(features)
+        return features["sentence_embedding"]  # (B, D)
+
+
+class Encoder:
+    """Texts to unit features. Layers below `trained_layers` from the top are frozen and can be cached."""
+
+    def __init__(
+        self,
+        name: str = "packaged",
+        *,
+        pooling: str = "model",
+        max_tokens: int | None = None,
+        trained_layers: int | str = "all",
+    ) -> None:
+        self.pipeline = load_pipeline(name, pooling)
+        self.name = name
+        if max_tokens is not None:
+            self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
+        transformer = self.pipeline[0].model
+        layers = _layers(transformer)
+        if isinstance(trained_layers, int) and trained_layers > len(layers):
+            raise SettingError(
+                f"trained_layers is {trained_layers}, but the encoder has {len(layers)} layers: use 0 to {len(layers)} "
+                'or "all"'
+            )
+        self.cut = 0 if trained_layers == "all" else len(layers) - int(trained_layers)
+        self._boundary = layers[self.cut] if 0 < self.cut < len(layers) else None
+        tail = _without_lower_layers(transformer, layers, self.cut) if self.cut else transformer
+        # Normalising is left to whoever uses the features: the coarse classifier sees them as pooled.
+        after = [m for m in list(self.pipeline)[1:] if type(m).__name__ != "Normalize"]
+        self.tower = Tower(tail, nn.ModuleList(after), cut=self.cut)
+        self.device = torch.device("cpu")
+        self._freeze_lower(transformer)
+        self._check_cut()
+
+    def to(self, device: torch.device) -> None:
+        """Move all weights; batches follow through `batch`."""
+        self.device = device
+        self.pipeline.to(device)
+        self.tower.to(device)
+
+    def batch(self, tokens: Tokens, index: Tensor) -> Batch:
+        """A batch of texts on the encoder's device."""
+        return tokens.batch(index.cpu()).to(self.device)
+
+    def _freeze_lower(self, transformer: nn.Module) -> None:
+        trained = set(map(id, self.tower.parameters()))
+        for parameter in transformer.parameters():
+            parameter.requires_grad_(id(parameter) in trained)
+        pooler = getattr(transformer, "pooler", None)
+        if isinstance(pooler, nn.Module):  # BERT's own pooler is not part of any sentence embedding
+            pooler.requires_grad_(False)
+
+    @torch.no_grad()
+    def _check_cut(self) -> None:
+        """An architecture may do more between its layers than the cut knows: compare once with the uncut model."""
+        if not self.cut:
+            return
+        batch = self.tokenise(["one short text", "two"]).batch(torch.arange(2))
+        self.pipeline.eval()
+        self.tower.eval()
+        whole = self.pipeline[0].model(input_ids=batch.input_ids, attention_mask=batch.attention_mask.long())
+        cut = self.tower.transformer(inputs_embeds=self.lower(batch), attention_mask=batch.attention_mask.long())
+        difference = (whole.last_hidden_state - cut.last_hidden_state)[batch.attention_mask].abs().max()
+        if not difference < 1e-4:
+            raise SettingError(f'{type(self.pipeline[0].model).__name__} cannot be cut: use trained_layers="all"')
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.pipeline.get_embedding_dimension())
+
+    @property
+    def vocabulary(self) -> Tensor:
+        """All token ids but the special ones, for random replacement."""
+        tokenizer = self.pipeline.tokenizer
+        special = torch.tensor(sorted(tokenizer.all_special_ids))
+        ids = torch.arange(len(tokenizer))
+        return ids[~torch.isin(ids, special)]
+
+    def tokenise(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tokens:
+        """Tokenise every text once."""
+        tokenizer = self.pipeline.tokenizer
+        prompt = self.pipeline.prompts.get(self.pipeline.default_prompt_name or "", "")
+        lowercase = getattr(self.pipeline[0], "do_lower_case", False)
+        ids: list[int] = []
+        special: list[int] = []
+        offsets = [0]
+        for start in range(0, len(texts), 1024):
+            chunk = [prompt + (text.lower() if lowercase else text).strip() for text in texts[start : start + 1024]]
+            encoded = tokenizer(
+                chunk,
+                truncation=True,
+                max_length=self.pipeline.max_seq_length,
+                return_special_tokens_mask=True,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+            )
+            for row, mask in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True):
+                ids += row
+                special += mask
+                offsets.append(len(ids))
+            advance(len(chunk))
+        pad = tokenizer.pad_token_id or 0
+        return Tokens(
+            torch.tensor(ids, dtype=torch.int32), ~torch.tensor(special, dtype=torch.bool), torch.tensor(offsets), pad
+        )
+
+    @torch.no_grad()
+    def lower(self, batch: Batch) -> Tensor:
+        """The input of the first trained layer: the frozen layers' output."""
+        if self._boundary is None:  # every layer is frozen: the tower is pooling alone
+            return (
+                self.pipeline[0]
+                .model(input_ids=batch.input_ids, attention_mask=batch.attention_mask.long())
+                .last_hidden_state
+            )
+
+        caught: list[Tensor] = []
+
+        def catch(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            caught.append(args[0] if args else kwargs["hidden_states"])
+            raise _Reached
+
+        handle = self._boundary.register_forward_pre_hook(catch, with_kwargs=True)
+        try:
+            self.pipeline[0].model(input_ids=batch.input_ids, attention_mask=batch.attention_mask.long())
+        except _Reached:
+            pass
+        finally:
+            handle.remove()
+        return caught[0]  # (B, L, D)
+
+    def inputs(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """What a tower (this encoder's or its momentum copy) takes for a batch."""
+        if not self.cut:
+            return batch.input_ids, batch.attention_mask
+        states = self.lower(batch) if batch.states is None else batch.states
+        return states, batch.attention_mask
+
+    def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None) -> Tokens:
+        """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it."""
+        if not self.cut or len(tokens.ids) * self.dimensions * 4 > CACHE_SHARE * _free_memory():
+            return tokens
+        self.pipeline.eval()
+        width = int(self.pipeline[0].get_embedding_dimension())
+        states = torch.empty(len(tokens.ids), width)  # (T, D)
+        for index in tokens.batches_by_length():
+            batch = self.batch(tokens, index)
+            mask = batch.attention_mask.cpu()  # (B, L)
+            where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
+            states[where[mask]] = self.lower(batch).cpu()[mask]
+            advance(len(index))
+        return Tokens(tokens.ids, tokens.ordinary, tokens.offsets, tokens.pad_id, states)
+
+    @torch.no_grad()
+    def features(
+        self, tokens: Tokens, tower: nn.Module | None = None, advance: Callable[[int], None] = lambda n: None
+    ) -> Tensor:
+        """Unit features (N, D) of all texts, from this encoder's tower or another one, without dropout."""
+        tower = self.tower if tower is None else tower
+        training = tower.training
+        self.pipeline.eval()
+        tower.eval()
+        out = torch.empty(len(tokens), self.dimensions, device=self.device)
+        for index in tokens.batches_by_length():
+            out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
+            advance(len(index))
+        tower.train(training)
+        return out
+
+    def momentum_copy(self) -> Tower:
+        """A copy of the tower that is never trained directly."""
+        twin = copy.deepcopy(self.tower)
+        return twin.requires_grad_(False).eval()
+
+    def encode(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tensor:
+        """Texts to unit features in one call, for new texts."""
+        if not texts:
+            return torch.empty(0, self.dimensions)
+        return self.features(self.tokenise(texts), advance=advance)
+
+
+class _Reached(Exception):
+    """The forward pass has come to the boundary between frozen and trained layers."""
+
+
+def _layers(transformer: nn.Module) -> nn.ModuleList:
+    """The stack of transformer layers, whatever the architecture calls it."""
+    depth = getattr(transformer.config, "num_hidden_layers", None)
+    for module in transformer.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == depth:
+            return module
+    raise SettingError(f"cannot find the layers of {type(transformer).__name__}: use a BERT-like encoder")
+
+
+def _without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, cut: int) -> nn.Module:
+    """A view of the transformer that starts at layer `cut` and takes that layer's input as `inputs_embeds`.
+
+    It shares the weights: only the containers on the way to the layers are copied, and the embeddings are passed by.
+    """
+
+    def rebuild(module: nn.Module) -> nn.Module:
+        if module is layers:
+            return nn.ModuleList(list(layers)[cut:])
+        if not any(child is layers for child in module.modules()):
+            return module
+        twin = copy.copy(module)
+        twin._modules = {name: rebuild(child) for name, child in module._modules.items() if child is not None}
+        twin._modules |= {name: None for name, child in module._modules.items() if child is None}
+        return twin
+
+    tail = rebuild(transformer)
+    if not isinstance(getattr(tail, "embeddings", None), nn.Module):
+        raise SettingError(f'{type(transformer).__name__} cannot be cut: use trained_layers="all"')
+    tail.embeddings = _PassThrough()
+    if isinstance(getattr(tail, "pooler", None), nn.Module):
+        tail.pooler = None  # type: ignore[assignment]
+    return tail
+
+
+class _PassThrough(nn.Module):
+    """Stands where the embeddings were: its input is already the state that the next layer expects."""
+
+    def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
+        return inputs_embeds
+
+
+def _free_memory() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)

@@ -1,0 +1,106 @@
+"""What a method is: a small class with hooks, of which only `loss` is required."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from subtaxa.encoder import Encoder
+from subtaxa.settings import Settings
+from subtaxa.tokens import Batch, Tokens
+from subtaxa.views import drop_tokens, replace_tokens
+
+# Told the neighbours (N, k) and one mask (N, k) per filter stage; returns numbers for the log. Only benchmarks use it.
+Observer = Callable[[Tensor, Mapping[str, Tensor]], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a method may see: tokens and coarse labels. There is no field for fine labels."""
+
+    tokens: Tokens
+    labels: Tensor  # (N,) coarse label numbers
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to(self, device: torch.device) -> TrainingData:
+        """Labels on the device; tokens stay in main memory and travel batch by batch."""
+        return TrainingData(self.tokens, self.labels.to(device), self.n_labels)
+
+
+class Method:
+    """Base of all methods. The trainer calls the hooks in this order and knows no method by name."""
+
+    encoder: Encoder
+    data: TrainingData
+    tower: nn.Module  # the query encoder; the trainer may wrap it for several processes
+
+    def __init__(self, settings: Settings, observer: Observer | None = None) -> None:
+        self.settings = settings
+        self.observer = observer
+        self.gather: Callable[[Tensor], Tensor] = lambda rows: rows  # joins the rows of all processes
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        """Before the first epoch. Overriders call this first, then build what they need."""
+        self.encoder, self.data, self.tower = encoder, data, encoder.tower
+
+    def modules(self) -> dict[str, nn.Module]:
+        """Everything with weights, trained or not, by name: what a checkpoint holds."""
+        return {"tower": self.tower}
+
+    def state(self) -> dict[str, Tensor]:
+        """Other tensors that a checkpoint must hold."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Take back what `state` gave."""
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        """Before each epoch, for instance to retrieve neighbours; returns numbers for the log."""
+        return {}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """The named parts of the loss; their sum is optimised."""
+        raise NotImplementedError(f"{type(self).__name__} has no loss")  # pragma: no cover
+
+    def after_step(self, batch: Batch) -> None:
+        """After each optimiser step, for instance to update a momentum encoder."""
+
+    def training_subset(self) -> Tensor | None:
+        """The texts to train on, or None for all."""
+        return None
+
+    def score(self) -> float | None:
+        """After each epoch: higher is better. The trainer then keeps the best epoch's weights; None keeps the last."""
+        return None
+
+    def query(self, batch: Batch) -> Tensor:
+        """The query encoder's features (B, D), not normalised, of an augmented view of the batch."""
+        return self.tower(*self.encoder.inputs(self._view(batch)))
+
+    def _view(self, batch: Batch) -> Batch:
+        rate = self.settings.view_rate
+        if self.settings.view == "replace":
+            ids = replace_tokens(batch.input_ids, batch.ordinary, rate, self.encoder.vocabulary)
+            return batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were
+        if self.settings.view == "drop":
+            return batch.with_(attention_mask=drop_tokens(batch.attention_mask, batch.ordinary, rate))
+        return batch
+
+
+def coarse_head(encoder: Encoder, data: TrainingData) -> nn.Linear:
+    """A linear classifier of the coarse labels on the pooled feature."""
+    head = nn.Linear(encoder.dimensions, data.n_labels)
+    nn.init.normal_(head.weight, std=0.02)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+def labels_of(data: TrainingData, batch: Batch) -> Tensor:
+    """The coarse labels (B,) of a batch."""
+    return data.labels[batch.index]

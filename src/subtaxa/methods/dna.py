@@ -1,0 +1,100 @@
+"""DNA, Denoised Neighborhood Aggregation (EMNLP 2023), exactly as the paper has it.
+
+E-step: refresh the queue, retrieve k neighbours of each text, clean them by the three filters.
+M-step: an epoch of pulling each text to its kept neighbours and away from the rest of the queue.
+N texts, B texts in a batch, D dimensions, k neighbours.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.feature_queue import FeatureQueue
+from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
+from subtaxa.losses import multi_positive_nce
+from subtaxa.methods.base import Method, TrainingData, coarse_head, labels_of
+from subtaxa.momentum import update_momentum
+from subtaxa.neighbours import Neighbours, retrieve
+from subtaxa.tokens import Batch
+
+
+class DNA(Method):
+    """The whole queue is searched; label, reciprocal and (first epoch) rank filters decide what is kept."""
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.head = coarse_head(encoder, data)
+        self.momentum_tower = encoder.momentum_copy()
+        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions))
+        self.k = int(self.settings.neighbours)
+        self.positives = torch.arange(len(data))[:, None]  # (N, k), until the first retrieval: each text itself
+        self.weights = torch.ones(len(data), 1)  # (N, k)
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {"tower": self.tower, "head": self.head, "momentum": self.momentum_tower}
+
+    def state(self) -> dict[str, Tensor]:
+        return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.refresh(state["queue"])
+        self.positives, self.weights = state["positives"].long(), state["weights"]
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        """The E-step."""
+        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
+        queries = self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)  # (N, D)
+        begun = time.perf_counter()
+        neighbours = self.retrieve(queries)
+        stages = self.filter(neighbours, queries, epoch)
+        kept = list(stages.values())[-1]  # (N, k)
+        self.positives, self.weights = neighbours.indices, self.weigh(kept, epoch)
+        log = {"kept": float(kept.sum(1).float().mean()), "retrieval_seconds": time.perf_counter() - begun}
+        return log | (self.observer(neighbours.indices, stages) if self.observer else {})
+
+    def retrieve(self, queries: Tensor) -> Neighbours:
+        return retrieve(queries, self.queue.rows, self.k)
+
+    def filter(self, neighbours: Neighbours, queries: Tensor, epoch: int) -> dict[str, Tensor]:
+        """The mask (N, k) after each filter, in order; the last one is the kept set S. A text always keeps itself."""
+        indices = neighbours.indices
+        labelled = neighbours.valid & label_filter(indices, self.data.labels)
+        reciprocal = labelled & reciprocal_filter(indices, labelled)
+        stages = {"knn": neighbours.valid, "label": labelled, "reciprocal": reciprocal}
+        if epoch < self.settings.rank_epochs:
+            own = indices == torch.arange(len(indices))[:, None]
+            same = rank_filter(queries, self.queue.rows, indices, min(self.settings.rank_dimensions, queries.shape[1]))
+            stages["rank"] = reciprocal & (same | own)
+        return stages
+
+    def weigh(self, kept: Tensor, epoch: int) -> Tensor:
+        """Every kept neighbour counts the same."""
+        return kept.float()
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """The M-step's objective: L_DNA in its two parts, plus the coarse cross-entropy."""
+        pooled = self.query(batch)  # (B, D)
+        queries = F.normalize(pooled, dim=1)
+        alignment, uniformity = multi_positive_nce(
+            queries, self.queue.rows, self.positives[batch.index], self.weights[batch.index], self.settings.temperature
+        )
+        parts = {"alignment": alignment, "uniformity": uniformity}
+        if self.settings.coarse_weight:
+            coarse = F.cross_entropy(self.head(pooled), labels_of(self.data, batch))
+            parts["coarse"] = self.settings.coarse_weight * coarse
+        return parts
+
+    @torch.no_grad()
+    def after_step(self, batch: Batch) -> None:
+        """Move the momentum encoder, then rewrite the batch's rows of the queue with it."""
+        update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
+        keys = F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)  # (B, D)
+        self.queue.write(self.gather(batch.index), self.gather(keys))
+
+
+VARIANTS = {"dna": DNA}

@@ -1,0 +1,92 @@
+"""The README.md of a saved model: what it was trained on, how, and how to load it. It quotes no user text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subtaxa.discovery import Discovery
+
+CARD = """\
+---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, subtaxa, category-discovery]
+---
+
+# A sentence encoder trained by subtaxa to tell fine categories apart
+
+Trained on {texts:,} texts under {labels} coarse labels, without fine labels. {categories} categories were found below
+them; their names are in `../categories.csv`.
+
+## How to load it
+
+```python
+from sentence_transformers import SentenceTransformer
+features = SentenceTransformer("{folder}").encode(["a new text"])   # unit length, {dimensions} dimensions
+
+from subtaxa import Discovery
+Discovery.load("..").predict(["a new text"])                        # the run folder: encoder and categories
+```
+
+## How it was trained
+
+| | |
+|---|---|
+| started from | {encoder} |
+| method | {method} (preset {preset}) |
+| seed | {seed} |
+| data fingerprint | `{fingerprint}` |
+| subtaxa | {version} |
+| date | {created} |
+
+{history}
+
+## Scores
+
+No fine labels were seen, so there is no accuracy to report. Mean confidence of the training texts in their category:
+{confidence:.2f} (a probability calibrated on agreement between resampled clusterings).
+
+<details><summary>All settings</summary>
+
+{settings}
+
+</details>
+"""
+
+
+def model_card(model: Discovery, facts: dict[str, Any]) -> str:
+    """The card as Markdown."""
+    settings = facts["settings"]
+    return CARD.format(
+        texts=len(model.data_),
+        labels=len(model.coarse_labels_),
+        categories=len(model.taxonomy_),
+        folder="model",
+        dimensions=model.encoder_.dimensions,
+        encoder=_started_from(settings["encoder"]),
+        method=settings["method"],
+        preset=facts["preset"],
+        seed=facts["seed"],
+        fingerprint=facts["data"]["fingerprint"][:16],
+        version=facts["subtaxa"],
+        created=facts["created"],
+        history=_table(model.history_),
+        confidence=float(model.confidences_.mean()),
+        settings="\n".join(f"- {name}: {value}" for name, value in settings.items()),
+    )
+
+
+def _started_from(encoder: str) -> str:
+    return "sentence-transformers/all-MiniLM-L6-v2 (packaged)" if encoder == "packaged" else encoder
+
+
+def _table(history: list[dict[str, float]]) -> str:
+    """Loss parts and kept neighbours per epoch."""
+    if not history:
+        return "It was not trained further."
+    columns = list(dict.fromkeys(name for row in history for name in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for row in history:
+        lines.append("| " + " | ".join(f"{row[name]:.4g}" if name in row else "" for name in columns) + " |")
+    return "\n".join(lines)

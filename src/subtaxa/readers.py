@@ -1,0 +1,299 @@
+"""Raw readers: a CSV, TSV, JSONL or Parquet file as a `Table` that can be gone over again.
+
+Everything that can be wrong with the bytes of a file (path, kind, compression, encoding, quotes) is raised here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[Any, Any]
+KINDS = {"csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
+SUPPORTED = ".csv, .tsv, .tab, .jsonl, .ndjson (each also with .gz) and .parquet"
+MAX_EXPANSION, MAX_EXPANDED = 200, 2 * 1024**3  # a gzip stream may pass one of these, not both
+MAX_FIELD = 2**27  # characters; the csv module's own default of 131,072 is too short for long documents
+_END = "\0end of file\0"  # fed to the csv reader after the last line: swallowed only by a quote that never closes
+_MAGIC = {
+    b"PK\x03\x04": "is an Excel workbook or another zip archive; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "is an old Excel or Word file; save it as CSV",
+    b"%PDF": "is a PDF document; save its texts as CSV",
+    b"\x89PNG": "is a PNG image; give a file of texts",
+    b"PAR1": "is a Parquet file; rename it to end in .parquet",
+    b"\x1f\x8b": "is gzip-compressed; rename it to end in .gz, as in .csv.gz",
+}
+_BOMS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}  # before UTF-16, whose mark begins alike
+_BOMS |= {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip stream that stops a decompression bomb while it unpacks."""
+
+    def read1(self, size: int = -1) -> bytes:
+        data = super().read1(size)
+        if (n := self.tell()) > MAX_EXPANDED and n > MAX_EXPANSION * os.path.getsize(str(self.name)):
+            raise InputError(f"{self.name} unpacks to over {MAX_EXPANSION} times its size; unpack it yourself first")
+        return data
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what the system says about an unreadable file into a sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; check the path") from None
+    except PermissionError:
+        raise InputError(f"{path} may not be read by this user; change its permissions") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is not a complete gzip file ({error}); compress it again") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}); check the file") from error
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    return _Gzip(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _empty(path: Path) -> InputError:
+    return InputError(f"{path} is empty; it needs a header and at least one row")
+
+
+def _encoding(path: Path) -> str:
+    """The encoding by its mark or its NUL bytes, after refusing files that are not text at all."""
+    with _readable(path), _open_bytes(path) as stream:
+        head = stream.read(2**16)
+    if not head:
+        raise _empty(path)
+    for magic, problem in _MAGIC.items():
+        if head.startswith(magic):
+            raise InputError(f"{path} {problem}")
+    for mark, encoding in _BOMS.items():
+        if head.startswith(mark):
+            return encoding
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) > max(3, 0.15 * len(head) / 2) and 20 * min(even, odd) <= max(even, odd):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        binary = 10 * (even + odd) > len(head)  # a stray NUL in a text is all right
+    except UnicodeDecodeError:
+        binary = even + odd > 0
+    if binary:
+        raise InputError(f"{path} is a binary file, not text; save it as CSV")
+    return "utf-8"
+
+
+def _undecodable(path: Path, encoding: str) -> InputError:
+    """Find the first undecodable byte: a text stream only knows its place within the last block."""
+    decoder, end, lines, block, where = codecs.getincrementaldecoder(encoding)(), 0, 0, b"start", "a byte"
+    with _open_bytes(path) as stream:
+        try:
+            while block:
+                lines += block.count(b"\n")
+                block = stream.read(2**16)
+                end += len(block)
+                decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            offset = end - len(error.object) + error.start  # error.object always ends where the block ends
+            line = lines + 1 + block[: max(0, offset - end + len(block))].count(b"\n")
+            where = f"byte 0x{error.object[error.start]:02x} at offset {offset} (line {line})"
+    zcat, name = (f"zcat {path} | ", "") if path.suffix.lower() == ".gz" else ("", f" {path}")
+    fix = f"convert it, for example with `{zcat}iconv -f latin1 -t utf-8{name} > utf8-{path.name.removesuffix('.gz')}`"
+    fix = fix if encoding.startswith("utf-8") else "save it again as UTF-8"
+    return InputError(f"{path} is not {encoding.upper().removesuffix('-SIG')} text: {where} cannot be decoded; {fix}")
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[IO[str]]:
+    encoding = _encoding(path)
+    try:
+        with _readable(path), io.TextIOWrapper(_open_bytes(path), encoding, newline="") as stream:
+            yield stream
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, encoding) from error
+
+
+def clean(text: str) -> str:
+    """The text itself, apart from what no tokenizer or UTF-8 file can hold: NULs and halves of surrogate pairs."""
+    text = text.replace("\0", " ")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+class Table:
+    """Named columns whose rows can be read as (text, label) pairs, or whole in chunks."""
+
+    def __init__(self, name: str, columns: list[str]) -> None:
+        self.name, self.columns = name, columns
+
+    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+        """For each row its two values, or a string: why the row cannot be used."""
+        raise NotImplementedError
+
+    def cells(self, text: str) -> Iterator[list[Any]]:
+        """All values of each row, as strings outside the text column; a row that would be lost is an error."""
+        raise NotImplementedError
+
+    def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
+        """All columns, `size` rows at a time."""
+        import pandas as pd
+
+        rows = self.cells(text)
+        while block := list(islice(rows, size)):
+            yield pd.DataFrame(block, columns=self.columns, dtype=object)
+
+
+class CsvTable(Table):
+    """CSV by the standard (quotes, doubled quotes, line breaks in quotes), or TSV without any quoting."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path, self.kind = path, kind
+        super().__init__(str(path), next(self._rows(), []))
+        if not self.columns:
+            raise _empty(path)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """The header and then every row that is not blank; a blank line in a one-column file is an empty text."""
+        csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
+        with _open_text(self.path) as stream:
+            blank, first = next(((n, line) for n, line in enumerate(stream) if line.strip()), (0, ""))
+            comma = "\t" if self.kind == "tsv" else "," if "," in first else max(",;\t|", key=first.count)
+            lines, quote = chain([first], stream, [_END]), csv.QUOTE_NONE if self.kind == "tsv" else csv.QUOTE_MINIMAL
+            reader = csv.reader(lines, delimiter=comma, quoting=quote)  # type: ignore[arg-type]
+            width, begin = 0, 1
+            try:
+                for row in reader:
+                    if row and row[-1].endswith(_END):
+                        if row == [_END]:
+                            return
+                        raise csv.Error
+                    width = width or len(row)
+                    begin = reader.line_num + 1
+                    if row or width == 1:
+                        yield row or [""]
+            except csv.Error:
+                problem = f"the row at line {blank + begin} of {self.path} opens a quote that is never closed"
+                raise InputError(f'{problem}; close it, or write it twice ("")') from None
+
+    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+        i, j, width = self.columns.index(text), self.columns.index(label), len(self.columns)
+        for row in islice(self._rows(), 1, None):
+            yield (row[i], row[j]) if len(row) == width else self._ragged(row)
+
+    def cells(self, text: str) -> Iterator[list[Any]]:
+        width = len(self.columns)
+        for n, row in enumerate(islice(self._rows(), 1, None), 1):
+            if len(row) > width:
+                raise InputError(f"row {n} of {self.path} is a {self._ragged(row)}; take out the extra delimiters")
+            yield row + [""] * (width - len(row))
+
+    def _ragged(self, row: list[str]) -> str:
+        return f"ragged row ({len(row)} field{'s' * (len(row) != 1)}, expected {len(self.columns)})"
+
+
+class JsonTable(Table):
+    """JSON Lines: one object per line, whose columns are all the keys of all the objects."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(str(path), list(dict.fromkeys(key for row in self._rows() for key in row or ())))
+        if not self.columns:
+            fix = "write one object per line, as `jq -c '.[]'` makes of a JSON array"
+            raise InputError(f"{path} has no line that is a JSON object with keys; {fix}")
+
+    def _rows(self) -> Iterator[dict[str, Any] | None]:
+        """The object of every line that is not blank, or None where there is none."""
+        with _open_text(self.path) as stream:
+            for line in stream:
+                if line.strip():
+                    try:
+                        row = json.loads(line)
+                    except (ValueError, RecursionError):
+                        row = None
+                    yield row if isinstance(row, dict) else None
+
+    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+        for row in self._rows():
+            yield "invalid JSON" if row is None else (row.get(text), row.get(label))
+
+    def cells(self, text: str) -> Iterator[list[Any]]:
+        for n, row in enumerate(self._rows(), 1):
+            if row is None:
+                raise InputError(f"row {n} of {self.path} is invalid JSON; write one object per line")
+            yield [row.get(name) if name == text else self._string(row.get(name)) for name in self.columns]
+
+    @staticmethod
+    def _string(value: object) -> str:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return "" if value is None else clean(text)
+
+
+class ParquetTable(Table):
+    """Parquet, read batch by batch with its own types."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._file() as file:
+            super().__init__(str(path), list(file.schema_arrow.names))
+
+    @contextmanager
+    def _file(self) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with _readable(self.path), self.path.open("rb") as stream:
+            try:
+                yield pq.ParquetFile(stream)
+            except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # damage shows as any of these
+                reason = repr(str(error).partition("\n")[0])
+                raise InputError(f"{self.path} is not a complete Parquet file ({reason}); write it again") from error
+
+    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+        with self._file() as file:
+            for batch in file.iter_batches(columns=[text, label]):
+                yield from zip(batch.column(text).to_pylist(), batch.column(label).to_pylist(), strict=True)
+
+    def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
+        with self._file() as file:
+            for batch in file.iter_batches(size):
+                yield batch.to_pandas(integer_object_nulls=True, ignore_metadata=True)
+
+
+def open_file(path: str | os.PathLike[str]) -> Table:
+    """The table in a file, read by the ending of its name."""
+    path = Path(path)
+    with _readable(path):
+        info = path.stat()
+    if stat.S_ISDIR(info.st_mode):
+        raise InputError(f"{path} is a directory; give a file in it")
+    if not stat.S_ISREG(info.st_mode):
+        raise InputError(f"{path} is not a regular file; save its contents to one first")
+    if not info.st_size:
+        raise _empty(path)
+    kind = KINDS.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
+    if kind == "parquet" and path.suffix.lower() != ".gz":
+        return ParquetTable(path)
+    _encoding(path)  # what the file is by its first bytes says more than an unknown ending
+    if kind in ("csv", "tsv", "jsonl"):
+        return JsonTable(path) if kind == "jsonl" else CsvTable(path, kind)
+    raise InputError(f"{path} ends in none of the supported {SUPPORTED}; convert or rename it")

@@ -1,0 +1,147 @@
+"""Every setting of a fit, its allowed range, and the two presets. A preset is data."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, get_args, get_type_hints
+
+from subtaxa.errors import SettingError
+
+
+def _setting(about: str, *, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
+    """A required dataclass field that knows its meaning and its range."""
+    return field(metadata={"about": about, "low": low, "high": high, "choices": choices})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value for every choice a fit makes. Build it with `Settings.from_preset`."""
+
+    method: str = _setting("training method, see `subtaxa methods`")
+    encoder: str = _setting('"packaged", a model folder or a Hugging Face name')
+    pooling: str = _setting("how token features become one", choices=("model", "cls", "mean"))
+    max_tokens: int | str = _setting("longest text in tokens", low=3, high=32768, choices=("model",))
+    trained_layers: int | str = _setting("layers trained, counted from the top", low=0, high=1000, choices=("all",))
+    pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
+    pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
+    pretrain_holdout: float = _setting("share held out to choose the best pretraining epoch", low=0.01, high=0.5)
+    epochs: int = _setting("epochs of the method", low=0, high=10_000)
+    batch_size: int = _setting("texts per step", low=1, high=65_536)
+    learning_rate: float = _setting("peak learning rate of AdamW", low=1e-9, high=1.0)
+    schedule: str = _setting("learning rate over the steps", choices=("constant", "linear", "cosine"))
+    warmup: float = _setting("share of the steps in which the learning rate rises", low=0.0, high=1.0)
+    weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
+    clip: float = _setting("largest gradient norm", low=1e-6, high=1e6)
+    view: str = _setting("how a training text is varied", choices=("replace", "drop", "none"))
+    view_rate: float = _setting("share of the tokens varied", low=0.0, high=0.9)
+    neighbours: int | str = _setting("k, neighbours retrieved per text", low=1, high=100_000, choices=("auto",))
+    momentum: float = _setting("α of the momentum encoder; 0 makes it the query encoder", low=0.0, high=0.9999)
+    temperature: float = _setting("τ of the contrastive loss", low=1e-3, high=10.0)
+    rank_dimensions: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
+    rank_epochs: int = _setting("epochs in which the rank filter is used", low=0, high=10_000)
+    coarse_weight: float = _setting("weight of the coarse cross-entropy", low=0.0, high=1e3)
+    restarts: int = _setting("k-means restarts", low=1, high=1000)
+
+    @classmethod
+    def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
+        """The preset's values with the given ones in their place, each checked."""
+        if preset not in PRESETS:
+            raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
+        for name in overrides:
+            if name not in NAMES:
+                close = difflib.get_close_matches(name, NAMES, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(NAMES)}"
+                raise SettingError(f"unknown setting {name!r}: {hint}")
+        values = {**PRESETS["paper"], **PRESETS[preset], **overrides}
+        return cls(**{name: check(name, value) for name, value in values.items()})
+
+    def with_(self, **changes: Any) -> Settings:
+        """A copy with some values changed."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+_FIELDS = {f.name: f for f in fields(Settings)}
+NAMES = tuple(_FIELDS)
+_TYPES = {
+    name: tuple(get_args(kind)) if isinstance(kind, types.UnionType) else (kind,)
+    for name, kind in get_type_hints(Settings).items()
+}
+
+
+def about(name: str) -> str:
+    """One line on a setting: its meaning and what is allowed."""
+    return (
+        f"{_FIELDS[name].metadata['about']} ({_allowed(name)})" if _allowed(name) else _FIELDS[name].metadata["about"]
+    )
+
+
+def _allowed(name: str) -> str:
+    data = _FIELDS[name].metadata
+    parts = [] if data["low"] is None else [f"{data['low']:g} to {data['high']:g}"]
+    return " or ".join([*parts, *(f'"{choice}"' for choice in data["choices"])])
+
+
+def check(name: str, value: Any) -> Any:
+    """The value in the setting's type, or an error that states the allowed range. Strings from a command line work."""
+    data, kinds = _FIELDS[name].metadata, _TYPES[name]
+    if isinstance(value, str) and (value in data["choices"] or (str in kinds and not data["choices"])):
+        return value
+    number = next((kind for kind in kinds if kind in (int, float)), None)
+    if number is not None and not isinstance(value, bool):
+        try:
+            converted = number(value)
+        except (TypeError, ValueError, OverflowError):
+            converted = None
+        same = converted is not None and (isinstance(value, str) or converted == value)
+        if converted is not None and same and data["low"] <= converted <= data["high"]:
+            return converted
+    raise SettingError(f"{name} is {value!r}: it must be {_allowed(name) or 'a name'}")
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Every value the paper gives. Its k and its longest text are per data set (k 120 / 250 / 120 and 30 / 200 / 10
+    # tokens for CLINC / WOS / HWU64). It names no schedule: linear with a warm-up of 10 % is our choice.
+    "paper": {
+        "method": "dna",
+        "encoder": "packaged",
+        "pooling": "cls",
+        "max_tokens": "model",
+        "trained_layers": "all",
+        "pretrain_epochs": 100,
+        "pretrain_patience": 20,
+        "pretrain_holdout": 0.2,
+        "epochs": 20,
+        "batch_size": 64,
+        "learning_rate": 5e-5,
+        "schedule": "linear",
+        "warmup": 0.1,
+        "weight_decay": 0.01,
+        "clip": 1.0,
+        "view": "replace",
+        "view_rate": 0.25,
+        "neighbours": 120,
+        "momentum": 0.99,
+        "temperature": 0.07,
+        "rank_dimensions": 5,
+        "rank_epochs": 1,
+        "coarse_weight": 1.0,
+        "restarts": 20,
+    },
+    # What serves a user best on a CPU; the reasons are in docs/default.md.
+    "default": {
+        "method": "soft-dna",
+        "pooling": "model",
+        "trained_layers": 2,
+        "pretrain_epochs": 0,
+        "epochs": 6,
+        "learning_rate": 2e-4,
+        "view": "drop",
+        "neighbours": "auto",
+        "rank_epochs": 0,
+    },
+}

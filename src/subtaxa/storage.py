@@ -1,0 +1,217 @@
+"""The run folder: what is in it, written so that a reader sees a whole result or none.
+
+run/
+  categories.csv      one row per category          assignments.csv   one row per text (.parquet if the input was)
+  report.html         the page to look at           run.json          settings, versions, seed, timings, fingerprint
+  model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.taxonomy import Taxonomy
+
+RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
+CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
+CHECKPOINT = "checkpoint"
+OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
+FORMAT = 1
+
+# A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
+_DANGEROUS = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001
+
+
+def neutral(cell: str) -> str:
+    """The cell as a spreadsheet may safely open it."""
+    return f"'{cell}" if _DANGEROUS.match(cell) else cell
+
+
+def original(cell: str) -> str:
+    """What `neutral` was given."""
+    return cell[1:] if cell.startswith("'") and _DANGEROUS.match(cell[1:]) else cell
+
+
+def csv_text(columns: Mapping[str, Any]) -> str:
+    """Columns as CSV; strings are neutralised, lone surrogates replaced."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([neutral(name) for name in columns])
+    writer.writerows(zip(*([_cell(value) for value in values] for values in columns.values()), strict=True))
+    return out.getvalue().encode("utf-8", "replace").decode("utf-8")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return neutral(value)
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4f}"
+    return value
+
+
+def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
+    """Columns as Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    clean = {
+        name: [v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values]
+        for name, values in columns.items()
+    }
+    out = io.BytesIO()
+    pq.write_table(pa.table(clean), out)
+    return out.getvalue()
+
+
+def json_text(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=True, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} does not go into JSON")
+
+
+def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{str(folder)!r} is a file: name a folder for the run")
+    inside = {path.name for path in folder.iterdir() if not path.name.startswith(".")} if folder.exists() else set()
+    if not inside:
+        return
+    foreign = sorted(inside - OURS)
+    if foreign:
+        raise InputError(f"{str(folder)!r} holds other files ({foreign[0]!r}): name a new folder for the run")
+    if not (overwrite or resume):
+        raise InputError(f"{str(folder)!r} already holds a run: name a new folder, or add --overwrite or --resume")
+
+
+def clear(folder: Path) -> None:
+    """Remove a run's own files and nothing else."""
+    for name in OURS:
+        path = folder / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A hidden folder to write a whole result into; it is moved into place at the end or removed on failure.
+
+    `run.json` goes last: a folder that has it is complete.
+    """
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
+    try:
+        yield stage
+        _sync(stage)
+        (folder / RUN).unlink(missing_ok=True)
+        for path in sorted(stage.iterdir(), key=lambda p: p.name == RUN):
+            target = folder / path.name
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target)
+            os.replace(path, target)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        if made:
+            with_nothing = folder.exists() and not any(folder.iterdir())
+            if with_nothing:
+                folder.rmdir()
+        raise
+    stage.rmdir()
+
+
+def _sync(stage: Path) -> None:
+    for path in stage.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    from safetensors.numpy import save
+
+    path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(path.read_bytes())
+    except SafetensorError as error:
+        raise SubtaxaError(f"{str(path)!r} is damaged ({error}): run discover again") from error
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The facts of a finished run, or one sentence on why there is none."""
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {str(folder)!r}: give the folder that discover wrote")
+    if not (folder / RUN).is_file():
+        unfinished = (folder / CHECKPOINT).exists()
+        fix = "it was not finished: run discover again with --resume" if unfinished else f"it has no {RUN}"
+        raise InputError(f"{str(folder)!r} is not a finished run: {fix}")
+    facts = read_json(folder / RUN)
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise InputError(f"{str(folder / RUN)!r} was not written by this version of subtaxa: run discover again")
+    return facts
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{str(path)!r} is missing: the run folder is not complete, run discover again") from error
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
+
+
+def read_taxonomy(folder: Path) -> Taxonomy:
+    try:
+        return Taxonomy.from_dict(read_json(folder / TAXONOMY))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{str(folder / TAXONOMY)!r} is damaged: run discover again") from error
+
+
+def read_assignments(folder: Path) -> dict[str, list[Any]]:
+    """The row, text and label of every text of the run, as they were in the user's file."""
+    parquet = folder / f"{ASSIGNMENTS}.parquet"
+    if parquet.exists():
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(parquet, columns=["row", "text", "label"]).to_pydict()
+        return dict(table)
+    with (folder / f"{ASSIGNMENTS}.csv").open(encoding="utf-8", newline="") as file:
+        csv.field_size_limit(2**31 - 1)
+        rows = list(csv.DictReader(file))
+    return {
+        "row": [int(row["row"]) for row in rows],
+        "text": [original(row["text"]) for row in rows],
+        "label": [original(row["label"]) for row in rows],
+    }
+
+
+def clear_checkpoint(folder: Path) -> None:
+    """Remove the training state, and the folder if nothing else is in it."""
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

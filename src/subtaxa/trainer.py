@@ -1,0 +1,207 @@
+"""The only training loop, on Hugging Face Accelerate. It knows no method by name.
+
+Every step draws its randomness from its own seed, so a run that was stopped and resumed takes the same steps as one
+that was not, and nothing random has to be saved.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from subtaxa import checkpoint
+from subtaxa.encoder import Encoder
+from subtaxa.errors import SubtaxaError
+from subtaxa.interrupts import Interrupts, Stopped
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.progress import Progress, Step
+from subtaxa.settings import Settings
+
+History = list[dict[str, float]]
+
+
+@dataclass
+class Place:
+    """How far a training has come; with the tensors, all that a checkpoint needs."""
+
+    epoch: int = 0
+    step: int = 0
+    log: dict[str, float] = field(default_factory=dict)  # of the current epoch's retrieval
+    sums: dict[str, float] = field(default_factory=dict)  # of the current epoch's loss parts
+    seconds: float = 0.0  # already spent on the current epoch
+    history: History = field(default_factory=list)
+    best: float | None = None
+    stale: int = 0  # epochs since the best one
+
+
+class Trainer:
+    """Trains an encoder with a method. With a `file`, the state is saved there after each epoch and when stopped."""
+
+    def __init__(self, settings: Settings, seed: int, progress: Progress, file: Path | None = None) -> None:
+        self.settings, self.seed, self.progress, self.file = settings, seed, progress, file
+        self.accelerator = Accelerator()
+
+    def run(self, name: str, method: Method, encoder: Encoder, data: TrainingData, epochs: int) -> History:
+        """Run or resume `epochs` epochs and return one row of numbers per epoch."""
+        torch.manual_seed(self.seed)
+        encoder.to(self.accelerator.device)
+        self.method, self.data, self.epochs = method, data.to(self.accelerator.device), epochs
+        method.start(encoder, self.data)
+        self.modules = method.modules()
+        for module in self.modules.values():
+            module.to(self.accelerator.device)
+        self.optimizer = self.accelerator.prepare(_adamw(self.modules, self.settings))
+        method.tower = self.accelerator.prepare(method.tower)
+        method.gather = self.accelerator.gather
+        self.place = Place()
+        self.best: dict[str, Tensor] = {}
+        self._resume()
+        self.steps = len(self._batches(0))  # in an epoch
+        with Interrupts() as interrupts, self.progress.step(name, epochs * (self.steps + 1)) as step:
+            step.advance(self.place.epoch * (self.steps + 1) + self.place.step)
+            while self.place.epoch < epochs and self.place.stale < self.settings.pretrain_patience:
+                self._epoch(interrupts, step)
+        if self.best:
+            checkpoint.unpack_modules(self.modules, self.best)
+        encoder.pipeline.eval()
+        return self.place.history
+
+    def _epoch(self, interrupts: Interrupts, step: Step) -> None:
+        place, batches = self.place, self._batches(self.place.epoch)
+        begun, spent = time.perf_counter(), place.seconds
+        which = f"epoch {place.epoch + 1} of {self.epochs}"
+        if place.step == 0:
+            step.note(f"{which}: comparing all texts")
+            self._seed(0)
+            place.log = self.method.begin_epoch(place.epoch)
+            step.advance()
+        for index in batches[place.step :]:
+            with interrupts.shielded():
+                loss = self._step(index)
+                place.step += 1
+            place.seconds = spent + time.perf_counter() - begun
+            if interrupts.pending is not None:
+                self._save()
+                raise Stopped(interrupts.pending)
+            step.note(f"{which}: loss {loss:.3f}")
+            step.advance()
+        with interrupts.shielded():
+            self._close_epoch(spent + time.perf_counter() - begun)
+        if interrupts.pending is not None:
+            raise Stopped(interrupts.pending)
+
+    def _step(self, index: Tensor) -> float:
+        """One optimiser step on one batch."""
+        place, method = self.place, self.method
+        self._seed(place.step + 1)
+        done, total = place.epoch * self.steps + place.step, self.epochs * self.steps
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
+        batch = method.encoder.batch(self.data.tokens, self._share(index))
+        method.encoder.pipeline.train()
+        method.tower.train()
+        parts = method.loss(batch)
+        loss = torch.stack(list(parts.values())).sum()
+        if not torch.isfinite(loss):
+            raise SubtaxaError(
+                f"the loss became {float(loss.detach())} in epoch {place.epoch + 1}, step {place.step + 1}: "
+                "lower --learning-rate or raise --temperature"
+            )
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        method.after_step(batch)
+        for name, part in parts.items():
+            place.sums[name] = place.sums.get(name, 0.0) + float(part.detach())
+        return float(loss.detach())
+
+    def _close_epoch(self, seconds: float) -> None:
+        """Log the epoch, keep it if it is the best, move on and save."""
+        place = self.place
+        means = {name: total / max(1, place.step) for name, total in place.sums.items()}
+        row = {"epoch": place.epoch + 1, **means, **place.log, "seconds": seconds}
+        score = self.method.score()
+        if score is not None:
+            row["score"] = score
+            place.stale += 1
+            if place.best is None or score > place.best:
+                place.best, place.stale = score, 0
+                self.best = {name: tensor.clone() for name, tensor in checkpoint.pack_modules(self.modules).items()}
+        place.history.append(row)
+        self.place = Place(epoch=place.epoch + 1, history=place.history, best=place.best, stale=place.stale)
+        self._save()
+
+    def _batches(self, epoch: int) -> list[Tensor]:
+        generator = torch.Generator().manual_seed(_mixed(self.seed, epoch, 0))
+        subset = self.method.training_subset()
+        return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset)
+
+    def _share(self, index: Tensor) -> Tensor:
+        """This process's part of a batch; all parts have the same size, the last texts are repeated if need be."""
+        processes = self.accelerator.num_processes
+        if processes == 1:
+            return index
+        whole = index[torch.arange(-(-len(index) // processes) * processes) % len(index)]
+        return whole[self.accelerator.process_index :: processes]
+
+    def _seed(self, step: int) -> None:
+        torch.manual_seed(_mixed(self.seed, self.place.epoch, step) + self.accelerator.process_index)
+
+    def _save(self) -> None:
+        if self.file is None or not self.accelerator.is_main_process:
+            return
+        tensors = checkpoint.pack_modules(self.modules) | checkpoint.pack_optimizer(self.optimizer)
+        tensors |= {f"state/{name}": tensor for name, tensor in self.method.state().items()}
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
+        checkpoint.save_state(self.file, tensors, asdict(self.place))
+
+    def _resume(self) -> None:
+        if self.file is None or not self.file.exists():
+            return
+        tensors, facts = checkpoint.load_state(self.file)
+        checkpoint.unpack_modules(self.modules, tensors)
+        checkpoint.unpack_optimizer(self.optimizer, tensors)
+        self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
+        self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
+        self.place = Place(**facts)
+
+
+def rate(step: int, total: int, schedule: str, warmup: float) -> float:
+    """The learning rate at a step as a share of its peak."""
+    rising = warmup * total
+    if step < rising:
+        return (step + 1) / (rising + 1)
+    if schedule == "constant":
+        return 1.0
+    left = (total - step) / max(1.0, total - rising)  # 1 → 0
+    return left if schedule == "linear" else 0.5 * (1.0 - math.cos(math.pi * left))
+
+
+def _adamw(modules: dict[str, nn.Module], settings: Settings) -> torch.optim.Optimizer:
+    """AdamW with the paper's two groups: no weight decay on biases and norms (the one-dimensional weights)."""
+    parameters = _trained(modules)
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], settings.learning_rate
+    )
+
+
+def _trained(modules: dict[str, nn.Module]) -> list[nn.Parameter]:
+    """Every weight that is trained, each once, in a fixed order."""
+    return list({id(p): p for m in modules.values() for p in m.parameters() if p.requires_grad}.values())
+
+
+def _mixed(seed: int, epoch: int, step: int) -> int:
+    """One number for each (seed, epoch, step), far from its neighbours'."""
+    mixed = (seed * 0x9E3779B97F4A7C15 + epoch * 0xC2B2AE3D27D4EB4F + step * 0x165667B19E3779F9) & (2**63 - 1)
+    return mixed >> 8

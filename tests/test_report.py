@@ -1,0 +1,242 @@
+"""The report: one valid, self-contained and harmless page, whatever stands in the data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from subtaxa.report import ReportData, render_report
+from subtaxa.taxonomy import Category, Taxonomy
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</title></style><img src=x onerror=alert(1)>",
+    "\"'><svg onload=alert(1)>&amp;",
+    "{{ 7*7 }}{% for x in y %}",
+    "\u202eright to left\u2067",
+    "bell\x07 null\x00 escape\x1b c1\x85 delete\x7f",
+    "half a pair \ud800 and the other \udfff",
+    "line one\r\nline two\rline three",
+    "x" * 100_000,
+    "many words " * 10_000,
+    "",
+    "javascript:alert(1)",
+]
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, and the text of each; complains about wrong nesting."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(html)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), f"attribute twice in {tag}"
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.stack[-1] if self.stack else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def text(self, *, without: str = "style") -> str:
+        return "".join(text for tag, text in self.texts if tag != without)
+
+
+def taxonomy(*sizes: int) -> Taxonomy:
+    """A label for each size with as many categories, the first being the largest."""
+    rows = [(f"label {i}", j, n) for i, n in enumerate(sizes) for j in range(n)]
+    return Taxonomy(
+        tuple(
+            Category(k, parent, f"name {k}", (f"word {k}", "other"), (f"example {k}",), 7000 + 10 * (n - j))
+            for k, (parent, j, n) in enumerate(rows)
+        )
+    )
+
+
+def report_data(tree: Taxonomy) -> ReportData:
+    return ReportData(
+        title="tickets.csv",
+        taxonomy=tree,
+        n_texts=sum(c.size for c in tree),
+        n_skipped=3,
+        mean_confidence=0.8,
+        confidences={c.id: 0.75 for c in tree},
+        borderline={c.id: (f"unsure {c.id}",) for c in tree},
+        history=[{"epoch": e, "alignment": 1 / e, "kept": 9.0, "seconds": float("nan")} for e in range(1, 4)],
+        settings={"method": "neighbours", "rate": 2e-5, "freeze": False, "k": None, "words": ["a", "b"]},
+        timings={"embed": 4.25, "train": 75.0, "write": 0.0},
+        versions={"subtaxa": "0.1.0"},
+        command="subtaxa run tickets.csv",
+        created="2025-11-04",
+    )
+
+
+def hostile_data(text: str) -> ReportData:
+    category = Category(0, text, text, (text, "k"), (text,), 5)
+    other = Category(1, "ordinary", text, (), (), 0)
+    return replace(
+        report_data(taxonomy(1)),
+        title=text,
+        taxonomy=Taxonomy((category, other)),
+        borderline={0: (text, text)},
+        history=[{text: 1.0}],
+        settings={text: text, "list": [text]},
+        timings={text: 1.0},
+        versions={text: text},
+        command=text,
+        created=text,
+    )
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return render_report(report_data(taxonomy(3, 1, 12)))
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def check_structure(page: Page) -> None:
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"[a-z]+(\d+)?(-title)?", i or "") for i in ids)
+    for attribute, prefix in (("href", "#"), ("aria-labelledby", "")):
+        for tag, attributes in page.elements:
+            if attribute in attributes and tag != "link":
+                target = attributes[attribute] or ""
+                assert target.startswith(prefix)
+                assert target.removeprefix("#") in ids
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def check_harmless(html: str, page: Page) -> None:
+    names = {tag for tag, _ in page.elements}
+    assert not names & {"script", "img", "iframe", "object", "embed", "form", "base", "image", "use", "foreignobject"}
+    for _, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset")]
+    assert all(re.match("#[a-z]|data:,$", a["href"] or "") for _, a in page.elements if "href" in a)
+    assert not re.search(r"(?i)url\(|@import", html)
+    (style,) = [text for tag, text in page.texts if tag == "style"]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = [a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;")
+    assert "unsafe" not in policy
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", html)
+    html.encode("utf-8")
+
+
+def test_every_category_is_there(page: Page) -> None:
+    text = page.text()
+    for category in taxonomy(3, 1, 12):
+        assert text.count(category.name) >= 3  # bar, list and card
+        for part in (f"{category.size:,}", f"example {category.id}", f"word {category.id}", f"unsure {category.id}"):
+            assert part in text
+    assert len([a for a in page.all("article") if a.get("id")]) == 16
+
+
+def test_headline_and_run_details(page: Page) -> None:
+    text = re.sub(r"\s+", " ", page.text())
+    assert "16 categories found inside 3 labels." in text
+    for part in ("80%", "75%", "1 min 15 s", "<0.1 s", "2e-05", "a, b", "subtaxa run tickets.csv", "2025-11-04"):
+        assert part in text
+
+
+def test_structure(page: Page) -> None:
+    check_structure(page)
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("main")) == len(page.all("nav")) == len(page.all("footer")) == 1
+
+
+def test_nothing_from_outside(html: str, page: Page) -> None:
+    check_harmless(html, page)
+    assert not re.search(r"https?:|//[a-z]", html)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text(text: str) -> None:
+    html = render_report(hostile_data(text))
+    page = Page(html)
+    check_structure(page)
+    check_harmless(html, page)
+    assert len(html) < 60_000
+    shown = text.replace("\r\n", "\n").replace("\r", "\n")
+    shown = re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", shown)
+    assert (shown if len(shown) < 100 else shown[:300]) in page.text()
+    if not text:
+        assert "(blank)" in page.text()
+    if len(text) > 400:
+        assert max(len(shown) for tag, shown in page.texts if tag not in ("style", "code")) <= 400
+        assert "\N{HORIZONTAL ELLIPSIS}" in page.text()
+
+
+def test_user_text_is_isolated(html: str) -> None:
+    for text in ("example 0", "word 0", "unsure 0", "name 0", "label 0", "tickets.csv"):
+        assert f'dir="auto">{text}<' in html
+
+
+def test_bars_fill_their_label(page: Page) -> None:
+    widths = [float((a["width"] or "").rstrip("%")) for a in page.all("rect") if a.get("height") == "30"]
+    assert len(widths) == 16
+    assert sum(widths) == pytest.approx(300, abs=0.1)
+
+
+def test_charts(page: Page) -> None:
+    assert len(page.all("polyline")) == 2  # seconds has no finite value
+    assert "nan" not in page.text()
+    assert len(page.all("circle")) == 6
+
+
+@pytest.mark.parametrize(
+    ("sizes", "epochs"), [((1,), 0), ((1,), 1), ((2,), 200), ((150,), 0), ((1,) * 30, 2), ((), 0)], ids=str
+)
+def test_extremes(sizes: tuple[int, ...], epochs: int) -> None:
+    history = [{"loss": 0.5 ** min(e, 60)} if e % 2 else {"other": 2} for e in range(epochs)]
+    data = replace(report_data(taxonomy(*sizes)), history=history, confidences={}, borderline={}, timings={})
+    page = Page(render_report(data))
+    check_structure(page)
+    assert ("no training history" in page.text()) is (epochs == 0)
+    assert len(page.all("circle")) == min(epochs, 2)  # a long curve marks its end only
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    np = pytest.importorskip("numpy")
+    data = report_data(taxonomy(1))
+    data = replace(
+        data,
+        mean_confidence=np.float32(0.5),
+        history=[{"epoch": np.int64(1), "loss": np.float32(0.25)}],
+        settings={"rate": np.float32(0.5)},
+    )
+    page = Page(render_report(data))
+    assert len(page.all("polyline")) == 1
+    assert "50%" in page.text()
+    assert "0.250" in page.text()
