@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa.clustering import Clusters, Floats, Ints, WardTree, cluster
+from subtaxa.clustering import Clusters, Floats, Ints, cluster
 from subtaxa.confidence import calibrate, probabilities
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
+from subtaxa.how_many import neighbours_for
 from subtaxa.memory import Memory
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Observer, TrainingData
@@ -93,9 +94,10 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             encoder = _encoder(settings)
         with progress.step("Reading all texts with the encoder", 3 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-            if settings.neighbours == "auto":
-                before = encoder.features(tokens, advance=step.advance).numpy()
-                settings = settings.with_(neighbours=neighbours_for(before, numbers, self.categories))
+            before = encoder.features(tokens, advance=step.advance).numpy()
+        if settings.neighbours == "auto":
+            with progress.step("Guessing the size of a category"):
+                settings = settings.with_(neighbours=neighbours_for(before, numbers, self.categories, self.seed))
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names))
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
         history = self._train(encoder, training, settings, progress, folder, observer)
@@ -216,19 +218,6 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             if str(label) not in known:
                 raise InputError(f"label {str(label)!r} was not among the training labels: {', '.join(known)}")
         return np.array([known[str(label)] for label in labels], dtype=np.int64)
-
-
-def neighbours_for(features: Floats, labels: Ints, categories: int | str) -> int:
-    """A retrieval size k near the size of a category, which is what serves the method best.
-
-    Without a given number of categories it is guessed from the untrained features, whose blurred clusters ask for the
-    softer floor; the reciprocal filter and the rank weights forgive a k that is somewhat too large.
-    """
-    if categories == "auto":
-        groups = [features[labels == label] for label in range(int(labels.max()) + 1)]
-        categories = sum(WardTree(group).best_number(floor=0.0, polish=False) for group in groups)
-    size = len(features) / max(1, int(categories))
-    return int(np.clip(round(0.85 * size), 5, 250))
 
 
 def _encoder(settings: Settings) -> Encoder:

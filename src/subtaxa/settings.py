@@ -143,5 +143,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "view": "drop",
         "neighbours": "auto",
         "rank_epochs": 0,
+        "coarse_weight": 0.0,
     },
 }

@@ -75,6 +75,6 @@ class Tokens:
         members = torch.arange(len(self)) if subset is None else subset
         order = members[torch.randperm(len(members), generator=generator)]
         batches: list[Tensor] = []
-        for pool in order.split(size * 32):
+        for pool in order.split(size * 32) if len(order) else ():
             batches += pool[self.lengths[pool].argsort(stable=True)].split(size)
         return [batches[i] for i in torch.randperm(len(batches), generator=generator)]

@@ -30,8 +30,8 @@ class DNA(Method):
         super().start(encoder, data)
         self.head = coarse_head(encoder, data)
         self.momentum_tower = encoder.momentum_copy()
-        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions))
         self.k = int(self.settings.neighbours)
+        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions))
         self.positives = torch.arange(len(data))[:, None]  # (N, k), until the first retrieval: each text itself
         self.weights = torch.ones(len(data), 1)  # (N, k)
 
@@ -54,7 +54,11 @@ class DNA(Method):
         stages = self.filter(neighbours, queries, epoch)
         kept = list(stages.values())[-1]  # (N, k)
         self.positives, self.weights = neighbours.indices, self.weigh(kept, epoch)
-        log = {"kept": float(kept.sum(1).float().mean()), "retrieval_seconds": time.perf_counter() - begun}
+        log = {
+            "k": float(neighbours.k),
+            "kept": float(kept.sum(1).float().mean()),
+            "retrieval_seconds": time.perf_counter() - begun,
+        }
         return log | (self.observer(neighbours.indices, stages) if self.observer else {})
 
     def retrieve(self, queries: Tensor) -> Neighbours:

@@ -9,7 +9,7 @@ from subtaxa.tokens import Batch
 
 
 class Frozen(Method):
-    """Trains nothing."""
+    """Trains nothing: there is not a single text to train on."""
 
     def training_subset(self) -> Tensor:
         return self.data.labels.new_empty(0)

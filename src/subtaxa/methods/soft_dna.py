@@ -1,9 +1,10 @@
 """The default: DNA with soft weights in place of hard trust, for an encoder that already knows sentences.
 
-Three changes, each measured in docs/default.md. Neighbours are sought inside the coarse label only, so all k places go
+The changes, each measured in docs/default.md. Neighbours are sought inside the coarse label only, so all k places go
 to candidates that the label filter would keep. Kept neighbours are weighted by rank (as in DOWN): sharply at first,
 when far neighbours are unreliable, and flatter as the neighbourhoods get cleaner. The rank filter is off: identical
-top-m sets hardly occur in mean-pooled features.
+top-m sets hardly occur in mean-pooled features. The default preset also leaves out the coarse cross-entropy: pushing
+the labels apart hides whether a label is one category or several.
 """
 
 from __future__ import annotations

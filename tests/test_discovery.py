@@ -1,0 +1,236 @@
+"""The whole flow on a tiny encoder: fit, predict, save, load, and what users can rely on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import planted_corpus
+from sentence_transformers import SentenceTransformer
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from subtaxa import Discovery, SubtaxaError, read_texts
+from subtaxa.bench.scoring import score
+from subtaxa.errors import InputError, SettingError
+
+TEXTS, LABELS, FINE = planted_corpus()
+
+
+@pytest.fixture(scope="module")
+def model(quick: dict[str, object]) -> Discovery:
+    return Discovery(6, **quick).fit(TEXTS, LABELS)
+
+
+def partition(labels: np.ndarray) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+
+
+def test_planted_categories_are_found_and_named(model: Discovery) -> None:
+    assert score(FINE, model.labels_).acc > 90
+    assert len(model.taxonomy_) == 6
+    by_fine = {FINE[np.flatnonzero(model.labels_ == c.id)[0]]: c for c in model.taxonomy_}
+    assert set(by_fine["parcel"].keywords) & set("parcel package courier tracking delivered lost late".split())
+    assert all(c.name for c in model.taxonomy_)
+
+
+def test_every_category_has_one_parent_and_counts_add_up(model: Discovery) -> None:
+    for category in model.taxonomy_:
+        assert {LABELS[i] for i in np.flatnonzero(model.labels_ == category.id)} == {category.parent}
+        assert category.size == (model.labels_ == category.id).sum()
+        assert 3 <= len(category.examples) <= 5
+        assert set(category.examples) <= set(TEXTS)
+    assert sum(c.size for c in model.taxonomy_) == len(TEXTS)
+
+
+def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
+    found = Discovery("auto", **quick).fit(TEXTS, LABELS)
+    assert abs(len(found.taxonomy_) - 6) <= 1
+    assert len(found.taxonomy_.children("post")) == 1
+
+
+def test_predict_repeats_training_and_probabilities_agree(model: Discovery) -> None:
+    np.testing.assert_array_equal(model.predict(TEXTS), model.labels_)
+    np.testing.assert_array_equal(model.predict(TEXTS[:7]), model.labels_[:7])
+    np.testing.assert_array_equal(model.predict(TEXTS, LABELS), model.labels_)
+    likely = model.predict_proba(TEXTS)
+    assert likely.shape == (len(TEXTS), 6)
+    np.testing.assert_allclose(likely.sum(1), 1.0)
+    np.testing.assert_array_equal(likely.argmax(1), model.labels_)
+    assert model.predict(["parcel lost courier"])[0] == model.taxonomy_.children("post")[0].id
+    limited = model.predict_proba(["parcel lost courier"], ["money"])[0]
+    assert {model.taxonomy_[int(i)].parent for i in np.flatnonzero(limited)} == {"money"}
+
+
+def test_a_training_text_keeps_its_label_even_when_another_centroid_is_nearer(quick: dict[str, object]) -> None:
+    texts, labels = [*TEXTS, "parcel courier tracking lost late"], [*LABELS, "money"]
+    found = Discovery(6, **quick).fit(texts, labels)
+    assert found.taxonomy_[int(found.labels_[-1])].parent == "money"
+    np.testing.assert_array_equal(found.predict(texts), found.labels_)
+    np.testing.assert_array_equal(found.predict_proba(texts).argmax(1), found.labels_)
+
+
+def test_row_order_does_not_matter_and_the_same_seed_repeats(quick: dict[str, object], model: Discovery) -> None:
+    order = list(range(len(TEXTS)))
+    random.Random(5).shuffle(order)
+    shuffled = Discovery(6, **quick).fit([TEXTS[i] for i in order], [LABELS[i] for i in order])
+    np.testing.assert_array_equal(shuffled.labels_, model.labels_[order])
+    assert shuffled.taxonomy_ == model.taxonomy_
+    other = Discovery(6, seed=1, **quick).fit(TEXTS, LABELS)
+    assert not np.array_equal(other.transform(TEXTS[:5]), model.transform(TEXTS[:5]))
+
+
+def test_save_and_load(model: Discovery, tmp_path: Path) -> None:
+    run = model.save(tmp_path / "run")
+    loaded = Discovery.load(run)
+    np.testing.assert_array_equal(loaded.labels_, model.labels_)
+    np.testing.assert_array_equal(loaded.predict(TEXTS), model.labels_)
+    np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-5)
+    assert loaded.taxonomy_ == model.taxonomy_
+    assert loaded.get_params()["categories"] == 6
+    features = SentenceTransformer(str(run / "model"), device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(features, model.transform(TEXTS), atol=1e-5)
+    again = Discovery.load(loaded.save(tmp_path / "copy"))
+    np.testing.assert_array_equal(again.predict(TEXTS), model.labels_)
+    assert (tmp_path / "copy" / "assignments.csv").read_text() == (run / "assignments.csv").read_text()
+
+
+def test_run_folder(model: Discovery, tmp_path: Path) -> None:
+    run = model.save(tmp_path / "run")
+    names = {p.name for p in run.iterdir()}
+    assert names == {
+        *("categories.csv", "assignments.csv", "model", "report.html", "run.json"),
+        *("taxonomy.json", "clusters.safetensors"),
+    }
+    rows = list(csv.DictReader((run / "assignments.csv").open(newline="")))
+    assert [row["text"] for row in rows] == TEXTS
+    assert [int(row["category_id"]) for row in rows] == model.labels_.tolist()
+    assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["seed"] == 0
+    assert facts["versions"]["torch"]
+    assert len(facts["data"]["fingerprint"]) == 64
+    assert facts["settings"]["epochs"] == 3
+    assert [set(row) >= {"alignment", "uniformity", "kept", "retrieval_seconds"} for row in facts["history"]] == [
+        True
+    ] * 3
+    card = (run / "model" / "README.md").read_text()
+    assert "SentenceTransformer(" in card
+    assert f"{len(TEXTS):,} texts" in card
+    assert not any(p.suffix in (".pkl", ".bin", ".pt") for p in run.rglob("*"))
+    with pytest.raises(InputError, match="already holds a run"):
+        model.save(run)
+    model.save(run, overwrite=True)
+
+
+def test_parquet_in_parquet_out(model: Discovery, quick: dict[str, object], tmp_path: Path) -> None:
+    pd.DataFrame({"text": TEXTS, "label": LABELS}).to_parquet(tmp_path / "texts.parquet")
+    found = Discovery(6, **quick).fit(read_texts(tmp_path / "texts.parquet"))
+    run = found.save(tmp_path / "run")
+    table = pd.read_parquet(run / "assignments.parquet")
+    assert table["category_id"].tolist() == model.labels_.tolist()
+    assert not (run / "assignments.csv").exists()
+    np.testing.assert_array_equal(Discovery.load(run).predict(TEXTS), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "categories"),
+    [
+        (["one"], ["a"], "auto"),
+        (["one", "two"], ["a", "b"], "auto"),
+        (["same"] * 9, ["a"] * 5 + ["b"] * 4, "auto"),
+        (["parcel", "😀😀", "שלום עולם", "x" * 100_000, "\x01\x02", "=cmd()"], list("aaabbb"), "auto"),
+        (["refund owed", "parcel lost", "refund back", "parcel late", "password new"], ["only"] * 5, 3),
+        ([f"parcel {i}" for i in range(40)] + ["password"], ["big"] * 40 + ["small"], "auto"),
+    ],
+)
+def test_odd_corpora_work(
+    quick: dict[str, object], tmp_path: Path, texts: list[str], labels: list[str], categories: int | str
+) -> None:
+    found = Discovery(categories, **{**quick, "epochs": 1}).fit(texts, labels)
+    assert len(found.labels_) == len(texts)
+    assert set(found.taxonomy_.parents) == set(labels)
+    np.testing.assert_array_equal(found.predict(texts, labels), found.labels_)
+    loaded = Discovery.load(found.save(tmp_path / "run"))
+    np.testing.assert_array_equal(loaded.predict(texts, labels), found.labels_)
+    assert list(loaded.data_.texts) == list(found.data_.texts)
+
+
+def test_one_text_under_two_labels_is_filed_by_its_label(quick: dict[str, object]) -> None:
+    texts, labels = [*TEXTS, "refund parcel"] * 2, LABELS + ["money"] + LABELS + ["post"]
+    found = Discovery(6, **quick).fit(texts, labels)
+    np.testing.assert_array_equal(found.predict(texts, labels), found.labels_)
+
+
+def test_scikit_learn_manners(quick: dict[str, object], model: Discovery) -> None:
+    params = model.get_params()
+    twin = clone(model)
+    assert twin.get_params() == params
+    with pytest.raises(NotFittedError):
+        twin.predict(["x"])
+    assert model.set_params(categories=6) is model
+    np.testing.assert_array_equal(Discovery(6, **quick).fit_predict(TEXTS, LABELS), model.labels_)
+    assert model.get_params() == params  # fit changed none of them
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"categories": 2}, "categories is 2: with 3 labels"),
+        ({"categories": 0}, "categories is 0"),
+        ({"categories": "many"}, "categories is 'many'"),
+        ({"categories": 10_000}, "it must be 3 to"),
+        ({"epochs": -1}, "epochs is -1: it must be 0 to 10000"),
+        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"pooling": "max"}, '"model" or "cls" or "mean"'),
+        ({"method": "dan"}, "unknown method 'dan'"),
+        ({"preset": "papr"}, "unknown preset 'papr'"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_impossible_settings_are_refused(quick: dict[str, object], changes: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Discovery(**{**quick, "epochs": 0, **changes}).fit(TEXTS, LABELS)
+
+
+def test_bad_input_is_refused(quick: dict[str, object], model: Discovery) -> None:
+    with pytest.raises(InputError, match="needs a coarse label"):
+        Discovery(**quick).fit(TEXTS)
+    with pytest.raises(InputError, match="row 2"):
+        Discovery(**quick).fit(["a", " "], ["x", "y"])
+    with pytest.raises(InputError, match="was not among the training labels"):
+        model.predict(["a"], ["nowhere"])
+    with pytest.raises(InputError, match="give a list of strings"):
+        model.predict("a text")
+    assert model.predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("run.json", b"{"),
+        ("run.json", b"[]"),
+        ("taxonomy.json", b'[{"id": 0}]'),
+        ("clusters.safetensors", b"\x00" * 40),
+        ("taxonomy.json", b"[]"),
+    ],
+)
+def test_a_damaged_run_folder_is_refused(model: Discovery, tmp_path: Path, file: str, content: bytes) -> None:
+    run = model.save(tmp_path / "run")
+    (run / file).write_bytes(content)
+    with pytest.raises(SubtaxaError, match="run"):
+        Discovery.load(run)
+
+
+def test_paper_preset_pretrains_on_the_labels_first(quick: dict[str, object]) -> None:
+    few = {"pretrain_epochs": 8, "epochs": 2, "batch_size": 16, "neighbours": 20, "learning_rate": 1e-3}
+    found = Discovery(6, preset="paper", encoder=quick["encoder"], **few).fit(TEXTS, LABELS)
+    assert [row.get("pretraining") for row in found.history_] == [1.0] * 8 + [None] * 2
+    assert found.history_[7]["score"] > 0.8
+    assert {"alignment", "uniformity", "coarse", "kept"} <= set(found.history_[-1])
+    assert found.settings_.momentum == 0.99

@@ -1,0 +1,141 @@
+"""One contract for every method, and DNA's own E-step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from conftest import planted_corpus
+
+from subtaxa.encoder import Encoder
+from subtaxa.errors import SettingError
+from subtaxa.methods import method_class, variants
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.dna import DNA
+from subtaxa.progress import Progress
+from subtaxa.settings import Settings
+from subtaxa.trainer import Trainer
+
+TRAINED = [name for name in variants() if name != "frozen"]
+
+
+def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, TrainingData, list[str]]:
+    settings = Settings.from_preset(
+        "default", encoder=tiny_encoder, neighbours=20, epochs=4, batch_size=32, learning_rate=1e-3
+    ).with_(**changes)
+    torch.manual_seed(0)
+    encoder = Encoder(tiny_encoder, trained_layers=settings.trained_layers)
+    texts, labels, fine = planted_corpus()
+    names, numbers = np.unique(labels, return_inverse=True)
+    data = TrainingData(encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names))
+    return settings, encoder, data, fine
+
+
+def train(tiny_encoder: str, name: str, **changes: object) -> tuple[torch.Tensor, list[dict[str, float]]]:
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, **changes)
+    history = Trainer(settings, 0, Progress()).run("", method_class(name)(settings), encoder, data, settings.epochs)
+    return encoder.features(data.tokens), history
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_loss_is_finite_and_reaches_the_encoder(tiny_encoder: str, name: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder)
+    method = method_class(name)(settings)
+    method.start(encoder, data)
+    method.begin_epoch(0)
+    loss = sum(method.loss(data.tokens.batch(torch.arange(16))).values())
+    assert torch.isfinite(loss)
+    loss.backward()
+    gradients = [p.grad for p in encoder.tower.parameters() if p.requires_grad]
+    assert gradients
+    assert all(g is not None and torch.isfinite(g).all() for g in gradients)
+    assert any(g.abs().sum() > 0 for g in gradients)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_same_seed_same_features(tiny_encoder: str, name: str) -> None:
+    first, history = train(tiny_encoder, name, epochs=2)
+    second, _ = train(tiny_encoder, name, epochs=2)
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+    assert [row["epoch"] for row in history] == [1, 2]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    method = method_class(name)(settings)
+    method.start(encoder, data)
+    method.begin_epoch(0)
+    optimizer = torch.optim.AdamW([p for m in method.modules().values() for p in m.parameters()], 1e-3)
+    batch = data.tokens.batch(torch.arange(len(data)))
+    losses = []
+    for _ in range(12):
+        loss = torch.stack(list(method.loss(batch).values())).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0] - 0.05
+
+
+def test_frozen_changes_nothing(tiny_encoder: str) -> None:
+    _, encoder, data, _ = prepared(tiny_encoder)
+    before = encoder.features(data.tokens)
+    after, _ = train(tiny_encoder, "frozen")
+    torch.testing.assert_close(after, before, rtol=0, atol=0)
+
+
+def test_every_filter_raises_neighbour_accuracy_and_never_empties_a_set(tiny_encoder: str) -> None:
+    settings, encoder, data, fine = prepared(tiny_encoder, method="dna", neighbours=40, rank_epochs=1)
+    numbers = torch.from_numpy(np.unique(fine, return_inverse=True)[1])
+    seen: list[dict[str, float]] = []
+
+    def observe(indices: torch.Tensor, stages: dict[str, torch.Tensor]) -> dict[str, float]:
+        right = numbers[indices] == numbers[:, None]
+        seen.append({stage: float(right[kept].float().mean()) for stage, kept in stages.items()})
+        assert all((kept.sum(1) >= 1).all() for kept in stages.values())
+        return {"seen": 1.0}
+
+    method = DNA(settings, observe)
+    method.start(encoder, data)
+    assert method.begin_epoch(0)["seen"] == 1.0
+    assert list(seen[0]) == ["knn", "label", "reciprocal", "rank"]
+    assert seen[0]["knn"] < seen[0]["label"] < seen[0]["reciprocal"] <= seen[0]["rank"]
+    assert list(method.filter(method.retrieve(method.queue.rows), method.queue.rows, epoch=1))[-1] == "reciprocal"
+
+
+def test_soft_weights_fall_with_rank_and_flatten_over_epochs(tiny_encoder: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder)
+    method = method_class("soft-dna")(settings)
+    method.start(encoder, data)
+    kept = torch.ones(3, 10, dtype=torch.bool)
+    early, late = method.weigh(kept, 0), method.weigh(kept, settings.epochs - 1)
+    assert (early.diff(dim=1) < 0).all()
+    assert (late >= early).all()
+    assert (early[:, 0] == 1).all()
+
+
+def test_queue_rows_of_the_batch_come_from_the_momentum_encoder(tiny_encoder: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, momentum=0.9)
+    method = method_class("dna")(settings)
+    method.start(encoder, data)
+    method.begin_epoch(0)
+    before = method.queue.rows.clone()
+    with torch.no_grad():
+        for parameter in encoder.tower.parameters():
+            parameter.add_(0.5)
+    batch = data.tokens.batch(torch.tensor([3, 7]))
+    method.after_step(batch)
+    expected = encoder.features(data.tokens, method.momentum_tower)[[3, 7]]
+    torch.testing.assert_close(method.queue.rows[[3, 7]], expected, atol=1e-5, rtol=0)
+    others = [i for i in range(len(data)) if i not in (3, 7)]
+    torch.testing.assert_close(method.queue.rows[others], before[others], rtol=0, atol=0)
+
+
+def test_training_data_has_no_room_for_fine_labels() -> None:
+    assert set(TrainingData.__dataclass_fields__) == {"tokens", "labels", "n_labels"}
+
+
+def test_unknown_method_lists_the_known() -> None:
+    with pytest.raises(SettingError, match="unknown method 'dan': use .*dna"):
+        method_class("dan")
