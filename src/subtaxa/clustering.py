@@ -45,23 +45,35 @@ class Clusters:
 def cluster(
     features: Floats,
     labels: Ints,
-    number: int | str,
+    number: int | range,
     *,
     seed: int = 0,
     restarts: int = 20,
     advance: Callable[[int], None] = lambda n: None,
 ) -> Clusters:
-    """Categories below each coarse label: `number` in all, or as many as the features show for "auto"."""
+    """Categories below each coarse label: `number` in all, or the clearest number of a range."""
     from subtaxa.how_many import clearest_total
 
     forest = Forest(features, labels, seed, advance)
-    numbers = forest.share_out(clearest_total(forest, seed) if number == "auto" else int(number))
+    numbers = forest.share_out(clearest_total(forest, number, seed) if isinstance(number, range) else number)
     centroids, parents = [], []
     for label, (tree, k) in enumerate(zip(forest.trees, numbers, strict=True)):
         centroids.append(tree.centroids(k, restarts))
         parents += [label] * k
         advance(len(tree.features))
     return Clusters(np.concatenate(centroids), np.array(parents))
+
+
+def check_number(features: Floats, labels: Ints, number: int) -> None:
+    """Refuse a number that cannot be reached, before any time is spent on training."""
+    _check_number(number, int(labels.max()) + 1, len(np.unique(np.column_stack([labels, features]), axis=0)))
+
+
+def _check_number(number: int, least: int, most: int) -> None:
+    if not least <= number <= most:
+        raise SettingError(
+            f"categories is {number}: with {least} labels and {most} distinct texts it must be {least} to {most}"
+        )
 
 
 class WardTree:
@@ -122,11 +134,7 @@ class Forest:
     def share_out(self, number: int) -> list[int]:
         """Divide a total among the labels: the cut through all trees that leaves the least within-category spread."""
         least = len(self.trees)
-        if not least <= number <= self.most:
-            raise SettingError(
-                f"categories is {number}: with {least} labels and {self.most} distinct texts it must be "
-                f"{least} to {self.most}"
-            )
+        _check_number(number, least, self.most)
         gains = np.concatenate([tree.gains for tree in self.trees])
         owners = np.concatenate([np.full(len(tree.gains), i) for i, tree in enumerate(self.trees)])
         chosen = owners[np.argsort(-gains, kind="stable")[: number - least]]

@@ -70,7 +70,7 @@ def _clustered_anew(rows: Floats, own: Floats, rng: np.random.Generator) -> Ints
     """The category of each text by k-means on a bootstrap sample, its clusters matched to ours."""
     sample = rows[rng.integers(len(rows), size=len(rows))]
     k = min(len(own), len(np.unique(sample, axis=0)))
-    centres = unit(KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(sample).cluster_centers_)
+    centres = unit(KMeans(k, n_init=5, random_state=int(rng.integers(2**31))).fit(sample).cluster_centers_)
     theirs, ours = linear_sum_assignment(-(centres @ own.T))
     match = np.zeros(k, dtype=np.int64)
     match[theirs] = ours

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa.clustering import Clusters, Floats, Ints, cluster
+from subtaxa.clustering import Clusters, Floats, Ints, check_number, cluster
 from subtaxa.confidence import calibrate, probabilities
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
-from subtaxa.how_many import neighbours_for
+from subtaxa.how_many import neighbours_for, plausible, stable_total
 from subtaxa.memory import Memory
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Observer, TrainingData
@@ -94,18 +94,22 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             encoder = _encoder(settings)
         with progress.step("Reading all texts with the encoder", 3 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-            before = encoder.features(tokens, advance=step.advance).numpy()
+            before = encoder.features(tokens, advance=step.advance).cpu().numpy()
+        with progress.step("Guessing the number of categories"):
+            auto = self.categories == "auto"
+            guess = stable_total(before, numbers, self.seed) if auto else int(self.categories)
         if settings.neighbours == "auto":
-            with progress.step("Guessing the size of a category"):
-                settings = settings.with_(neighbours=neighbours_for(before, numbers, self.categories, self.seed))
+            settings = settings.with_(neighbours=neighbours_for(len(ordered), guess))
+        check_number(before, numbers, guess)
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names))
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
         history = self._train(encoder, training, settings, progress, folder, observer)
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
+            number = plausible(guess) if auto else guess
             clusters = cluster(
-                features, numbers, self.categories, seed=self.seed, restarts=settings.restarts, advance=step.advance
+                features, numbers, number, seed=self.seed, restarts=settings.restarts, advance=step.advance
             )
         with progress.step("Measuring how sure they are", len(ordered)) as step:
             confidence = calibrate(features, numbers, clusters, self.seed, step.advance)

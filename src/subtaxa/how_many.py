@@ -16,13 +16,18 @@ from subtaxa.clustering import Floats, Forest, Ints, means, unit
 
 SAMPLE = 8000  # texts looked at
 SPLITS = 4  # into halves
+SLACK = 1.6  # how far the number after training may be from the guess before it
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
-def neighbours_for(features: Floats, labels: Ints, categories: int | str, seed: int = 0) -> int:
+def neighbours_for(n_texts: int, n_categories: int) -> int:
     """A k a little below the size of a category, which serves best (the paper's figure 4, and its k of 120)."""
-    number = stable_total(features, labels, seed) if categories == "auto" else int(categories)
-    return int(min(250, max(5, round(0.85 * len(features) / max(1, number)))))
+    return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
+
+
+def plausible(guess: int) -> range:
+    """The numbers worth trying after training, around the guess made before it."""
+    return range(round(guess / SLACK), round(guess * SLACK) + 1)
 
 
 def stable_total(features: Floats, labels: Ints, seed: int = 0) -> int:
@@ -77,14 +82,14 @@ def _agreement(features: Floats, labels: Ints, forests: list[Forest], number: in
     return agreement
 
 
-def clearest_total(forest: Forest, seed: int = 0) -> int:
+def clearest_total(forest: Forest, among: range, seed: int = 0) -> int:
     """The number of categories whose cut has the best mean silhouette over all texts, first widely, then nearby.
 
     A text is compared with every other category, also of other labels. So a label of one kind stays whole: cut in two,
     its halves would be nearer to each other than the whole is to any other label.
     """
-    least, n = len(forest.trees), len(forest.features)
-    limit = max(least, min(forest.most, n // 5, max(100, 40 * least)))
+    labels, n = len(forest.trees), len(forest.features)
+    first, last = (min(max(end, labels), forest.most) for end in (among.start, among.stop - 1))
     rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
     scores: dict[int, float] = {}
 
@@ -95,10 +100,10 @@ def clearest_total(forest: Forest, seed: int = 0) -> int:
                 scores[number] = float(silhouettes(forest.features, assignment, number, rows).mean())
         return max(scores, key=lambda number: (scores[number], -number))
 
-    wide = max(1, round((limit - least) / 60))
-    found = best(range(least, limit + 1, wide))
-    found = best(range(max(least, found - wide + 1), min(limit, found + wide - 1) + 1))
-    return 1 if least == 1 and scores[found] < LONE_FLOOR else found
+    wide = max(1, round((last - first) / 60))
+    found = best(range(first, last + 1, wide))
+    found = best(range(max(first, found - wide + 1), min(last, found + wide - 1) + 1))
+    return 1 if labels == 1 and scores[found] < LONE_FLOOR else found
 
 
 def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ few texts where the two differ are remembered by a hash, so that predicting them
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,9 +34,10 @@ class Memory:
         own = similarity[rows, assignment]
         similarity[rows, assignment] = -np.inf
         doubtful = np.flatnonzero(similarity.max(1) > own - CLOSE)
-        votes: dict[int, Counter[int]] = defaultdict(Counter)
-        for i in doubtful.tolist():
-            votes[_key(texts[i])][int(assignment[i])] += 1
+        votes: dict[int, Counter[int]] = {_key(texts[i]): Counter() for i in doubtful.tolist()}
+        for text, category in zip(texts, assignment.tolist(), strict=True) if votes else ():
+            if (key := _key(text)) in votes:  # all copies of a text vote, also the undoubted ones
+                votes[key][category] += 1
         keys = sorted(votes)
         return cls(
             np.array(keys, dtype=np.uint64),

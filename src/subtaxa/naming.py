@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,10 @@ just really still got get gets getting want wants wanted need needs needed know 
 says does did doing going gonna make one something anything thing things way let use used using come
 """
 STOP_WORDS = frozenset(ENGLISH_STOP_WORDS) | frozenset(CHATTER.split())
-WORD = re.compile(r"[぀-ヿ㐀-鿿]{1,2}|[^\W\d_](?:[\w]|['’-](?=\w))*")
+# A word begins with a letter and goes on with letters, digits and the combining marks of Hindi, Thai or decomposed
+# Latin; Chinese and Japanese, which have no spaces, are taken two characters at a time.
+MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
+WORD = re.compile(rf"[぀-ヿ㐀-鿿]{{1,2}}|[^\W\d_](?:[\w{MARKS}]|['’-](?=\w))*")
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def class_tfidf(texts: Sequence[str], classes: Ints, n_classes: int) -> tuple[ND
 def representatives(texts: Sequence[str], features: Floats, members: Ints, centroid: Floats) -> tuple[str, ...]:
     """Up to five different texts nearest the centre."""
     order = members[np.argsort(-(features[members] @ centroid), kind="stable")]
-    return tuple(dict.fromkeys(texts[i] for i in order[: 10 * EXAMPLES].tolist()))[:EXAMPLES]
+    return tuple(dict.fromkeys(texts[i] for i in order.tolist()))[:EXAMPLES]
 
 
 def _phrases(text: str) -> list[str]:
@@ -109,12 +113,11 @@ def _name(keywords: Sequence[str], taken: set[str]) -> str:
     """The first phrases that fit, more of them while the name is not unique."""
     name = ""
     for phrase in keywords:
-        longer = f"{name}, {phrase}" if name else phrase[:NAME_LENGTH]
-        enough = name and (name.count(" ") >= 1 or len(longer) > NAME_LENGTH)
-        if enough and name not in taken:
+        longer = f"{name}, {phrase}" if name else phrase
+        if name and ((" " in name and name not in taken) or len(longer) > NAME_LENGTH):
             break
         name = longer
-    return _fresh(name, taken) if name else ""
+    return _fresh(name[:NAME_LENGTH].strip(), taken) if name else ""
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -18,6 +18,10 @@ class Step:
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.done, self.begun = name, total, 0, time.monotonic()
 
+    def skip(self, count: int) -> None:
+        """Work that an earlier run has done: it is not there to do, nor does it tell how long the rest takes."""
+        self.total -= count
+
     def advance(self, count: int = 1) -> None:
         self.done += count
 
@@ -129,6 +133,10 @@ class _BarStep(Step):
         self.bar = rich.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]
         self.task = self.bar.add_task(name, total=total or None, words="")
         self.bar.start()
+
+    def skip(self, count: int) -> None:
+        super().skip(count)
+        self.bar.update(self.task, total=self.total)
 
     def advance(self, count: int = 1) -> None:
         super().advance(count)

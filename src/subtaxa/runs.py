@@ -95,7 +95,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         model.confidence_temperature_ = float(facts["confidence_temperature"])
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
     model.settings_ = settings
     model.taxonomy_ = storage.read_taxonomy(folder)

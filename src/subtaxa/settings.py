@@ -92,7 +92,7 @@ def check(name: str, value: Any) -> Any:
     if isinstance(value, str) and (value in data["choices"] or (str in kinds and not data["choices"])):
         return value
     number = next((kind for kind in kinds if kind in (int, float)), None)
-    if number is not None and not isinstance(value, bool):
+    if number is not None and type(value).__name__ not in ("bool", "bool_"):
         try:
             converted = number(value)
         except (TypeError, ValueError, OverflowError):
@@ -139,9 +139,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trained_layers": 2,
         "pretrain_epochs": 0,
         "epochs": 6,
-        "learning_rate": 2e-4,
+        "learning_rate": 5e-4,
         "view": "drop",
         "neighbours": "auto",
+        "momentum": 0.9,
         "rank_epochs": 0,
         "coarse_weight": 0.0,
     },

@@ -49,7 +49,7 @@ def original(cell: str) -> str:
 def csv_text(columns: Mapping[str, Any]) -> str:
     """Columns as CSV; strings are neutralised, lone surrogates replaced."""
     out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\r\n")  # with "\n" alone, Python 3.11 leaves a lone \r unquoted
     writer.writerow([neutral(name) for name in columns])
     writer.writerows(zip(*([_cell(value) for value in values] for values in columns.values()), strict=True))
     return out.getvalue().encode("utf-8", "replace").decode("utf-8")
@@ -101,9 +101,9 @@ def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
         raise InputError(f"{str(folder)!r} already holds a run: name a new folder, or add --overwrite or --resume")
 
 
-def clear(folder: Path) -> None:
+def clear(folder: Path, names: set[str] = OURS) -> None:
     """Remove a run's own files and nothing else."""
-    for name in OURS:
+    for name in names:
         path = folder / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -117,13 +117,14 @@ def staged(folder: Path) -> Iterator[Path]:
 
     `run.json` goes last: a folder that has it is complete.
     """
-    made = not folder.exists()
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
     try:
         yield stage
         _sync(stage)
         (folder / RUN).unlink(missing_ok=True)
+        clear(folder, OURS - {CHECKPOINT} - {path.name for path in stage.iterdir()})  # of an earlier run
         for path in sorted(stage.iterdir(), key=lambda p: p.name == RUN):
             target = folder / path.name
             if target.is_dir() and not target.is_symlink():
@@ -131,10 +132,9 @@ def staged(folder: Path) -> Iterator[Path]:
             os.replace(path, target)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
-        if made:
-            with_nothing = folder.exists() and not any(folder.iterdir())
-            if with_nothing:
-                folder.rmdir()
+        for path in made:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
         raise
     stage.rmdir()
 
@@ -181,14 +181,15 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"{str(path)!r} is missing: the run folder is not complete, run discover again") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
 def read_taxonomy(folder: Path) -> Taxonomy:
+    rows = read_json(folder / TAXONOMY)
     try:
-        return Taxonomy.from_dict(read_json(folder / TAXONOMY))
-    except (KeyError, TypeError, ValueError) as error:
+        return Taxonomy.from_dict(rows)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{str(folder / TAXONOMY)!r} is damaged: run discover again") from error
 
 

@@ -76,8 +76,9 @@ class Taxonomy(Sequence[Category]):
         lines: list[str] = []
         for parent in self.parents:
             children = self.children(parent)
-            lines.append(f"{parent}  ({sum(c.size for c in children)} texts, {len(children)} categories)")
+            number = "1 category" if len(children) == 1 else f"{len(children)} categories"
+            lines.append(f"{parent}  ({sum(c.size for c in children):,} texts, {number})")
             for c in children:
                 branch = "└─" if c is children[-1] else "├─"
-                lines.append(f"  {branch} {c.name}  {c.size}")
+                lines.append(f"  {branch} {c.name}  {c.size:,}")
         return "\n".join(lines)

@@ -64,7 +64,7 @@ class Trainer:
         self._resume()
         self.steps = len(self._batches(0))  # in an epoch
         with Interrupts() as interrupts, self.progress.step(name, epochs * (self.steps + 1)) as step:
-            step.advance(self.place.epoch * (self.steps + 1) + self.place.step)
+            step.skip(self.place.epoch * (self.steps + 1) + self.place.step)
             while self.place.epoch < epochs and self.place.stale < self.settings.pretrain_patience:
                 self._epoch(interrupts, step)
         if self.best:
