@@ -31,7 +31,10 @@ def flags(tiny_encoder: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rows = [("message", "department", "id"), *((t, c, str(i)) for i, (t, c) in enumerate(zip(TEXTS, LABELS)))]
+    rows = [
+        ("message", "department", "id"),
+        *((t, c, str(i)) for i, (t, c) in enumerate(zip(TEXTS, LABELS, strict=True))),
+    ]
     return write_csv(tmp_path_factory.mktemp("cli") / "tickets.csv", rows)
 
 
@@ -224,7 +227,8 @@ def test_a_full_disk_while_assigning_leaves_no_output(run: Path, source: Path, t
 
 def test_help_and_version_do_not_import_torch() -> None:
     code = "import sys; from subtaxa.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    code += "heavy = {'torch', 'pandas', 'sklearn', 'numpy', 'rich'} & set(sys.modules); sys.exit(f'{heavy}' if heavy else 0)"
+    code += "heavy = {'torch', 'pandas', 'sklearn', 'numpy', 'rich'} & set(sys.modules)\n"
+    code += "sys.exit(f'{heavy}' if heavy else 0)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert "discover" in shown.stdout

@@ -35,9 +35,7 @@ def test_planted_categories_are_found_and_named(model: Discovery) -> None:
     assert score(FINE, model.labels_).acc > 90
     assert len(model.taxonomy_) == 6
     by_fine = {FINE[np.flatnonzero(model.labels_ == c.id)[0]]: c for c in model.taxonomy_}
-    assert set(by_fine["parcel"].keywords) & set(
-        ["parcel", "package", "courier", "tracking", "delivered", "lost", "late"]
-    )
+    assert set(by_fine["parcel"].keywords) & {"parcel", "package", "courier", "tracking", "delivered", "lost", "late"}
     assert all(c.name for c in model.taxonomy_)
 
 
@@ -164,7 +162,7 @@ def test_odd_corpora_work(
 
 
 def test_one_text_under_two_labels_is_filed_by_its_label(quick: dict[str, object]) -> None:
-    texts, labels = [*TEXTS, "refund parcel"] * 2, LABELS + ["money"] + LABELS + ["post"]
+    texts, labels = [*TEXTS, "refund parcel"] * 2, [*LABELS, "money", *LABELS, "post"]
     found = Discovery(6, **quick).fit(texts, labels)
     np.testing.assert_array_equal(found.predict(texts, labels), found.labels_)
 

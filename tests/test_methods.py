@@ -137,5 +137,5 @@ def test_training_data_has_no_room_for_fine_labels() -> None:
 
 
 def test_unknown_method_lists_the_known() -> None:
-    with pytest.raises(SettingError, match="unknown method 'dan': use .*dna"):
+    with pytest.raises(SettingError, match=r"unknown method 'dan': use .*dna"):
         method_class("dan")

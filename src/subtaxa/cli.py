@@ -150,6 +150,7 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     out, progress = Path(options.out), progress_for(quiet=options.quiet)
     storage.check_target(out, overwrite=options.overwrite, resume=options.resume)
     if options.resume and (out / storage.RUN).exists() and not options.overwrite:
+        storage.clear_checkpoint(out)
         print(f"{out} is already finished; see {out / storage.REPORT}")
         return None
     with progress.step("Reading the file"):
@@ -162,18 +163,11 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     given = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None}
     categories = options.categories if options.categories == "auto" else _number(options.categories, "categories")
     model = Discovery(categories, preset=options.preset, seed=_number(options.seed, "seed"), **given)
-    checkpoint = out / storage.CHECKPOINT
-    if options.overwrite and out.exists():
-        storage.clear(out)
-    elif not options.resume:
+    if not options.resume:
         storage.clear_checkpoint(out)
-    try:
-        model.fit(data, progress=progress, checkpoint=checkpoint)
-        with progress.step("Writing the run"):
-            model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
-    except SubtaxaError:
-        storage.clear_checkpoint(out)
-        raise
+    model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT)
+    with progress.step("Writing the run"):
+        model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     storage.clear_checkpoint(out)
     print(printable(str(model.taxonomy_)))
     print(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")

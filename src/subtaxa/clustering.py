@@ -46,7 +46,6 @@ def cluster(
     features: Floats,
     labels: Ints,
     number: int | range,
-    *,
     seed: int = 0,
     restarts: int = 20,
     advance: Callable[[int], None] = lambda n: None,

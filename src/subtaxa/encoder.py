@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from joblib import cpu_count
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -48,8 +49,8 @@ class Encoder:
         max_tokens: int | None = None,
         trained_layers: int | str = "all",
     ) -> None:
+        torch.set_num_threads(min(torch.get_num_threads(), cpu_count()))  # what this process may use, not what there is
         self.pipeline = load_pipeline(name, pooling)
-        self.name = name
         if max_tokens is not None:
             self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
         transformer = self.pipeline[0].model

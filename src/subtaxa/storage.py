@@ -119,6 +119,8 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".writing-*"):  # by a process that was killed
+        shutil.rmtree(left)
     stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
     try:
         yield stage

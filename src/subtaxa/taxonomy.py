@@ -77,7 +77,7 @@ class Taxonomy(Sequence[Category]):
         for parent in self.parents:
             children = self.children(parent)
             number = "1 category" if len(children) == 1 else f"{len(children)} categories"
-            lines.append(f"{parent}  ({sum(c.size for c in children):,} texts, {number})")
+            lines.append(f"{' '.join(parent.split())}  ({sum(c.size for c in children):,} texts, {number})")
             for c in children:
                 branch = "└─" if c is children[-1] else "├─"
                 lines.append(f"  {branch} {c.name}  {c.size:,}")
