@@ -107,7 +107,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
-            number = plausible(guess) if auto else guess
+            number = plausible(guess, len(ordered)) if auto else guess
             clusters = cluster(
                 features, numbers, number, seed=self.seed, restarts=settings.restarts, advance=step.advance
             )

@@ -26,9 +26,14 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
     return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
 
 
-def plausible(guess: int) -> range:
+def plausible(guess: int, n_texts: int) -> range:
     """The numbers worth trying after training, around the guess made before it."""
-    return range(round(guess / SLACK), round(guess * SLACK) + 1)
+    return range(round(guess / SLACK), min(round(guess * SLACK), readable(n_texts)) + 1)
+
+
+def readable(n_texts: int) -> int:
+    """As many categories as a reader can make use of: 2·√N, so that they and their sizes both grow with the data."""
+    return max(2, round(2 * n_texts**0.5))
 
 
 def stable_total(features: Floats, labels: Ints, seed: int = 0) -> int:
@@ -37,10 +42,10 @@ def stable_total(features: Floats, labels: Ints, seed: int = 0) -> int:
     Both halves of the texts are clustered; each clustering files all texts; what counts is their agreement within the
     coarse labels, corrected for chance.
     """
-    rng = np.random.default_rng(seed)
+    rng, most = np.random.default_rng(seed), readable(len(features))
     some = np.sort(rng.permutation(len(features))[:SAMPLE])
     features, labels = features[some], labels[some]
-    least, most = int(labels.max()) + 1, len(features) // 8
+    least, most = int(labels.max()) + 1, min(most, len(features) // 8)
     numbers = sorted({round(least * factor) for factor in np.geomspace(1.25, 40, 24) if least * factor <= most})
     if not numbers:
         return least

@@ -16,21 +16,22 @@ from subtaxa.clustering import Floats, Ints
 KEYWORDS = 8
 EXAMPLES = 5
 NAME_LENGTH = 40
+NAME_WORDS = 3  # a name goes on until it has this many
 READ = 2000  # characters of a text that are looked at
 
 # Words that say nothing about a topic and are missing from scikit-learn's list: contractions and the words of courtesy.
 CHATTER = """
-ain't aren't can't cannot couldn't didn't doesn't don't dont hadn't hasn't haven't he'd he's i'd i'll i'm i've im isn't
-it'll it's ive let's she's that's there's they're they've wasn't we'd we'll we're we've weren't what's where's who's
-won't wont wouldn't you'd you'll you're you've u ur pls plz ok okay hi hey hello dear thanks thank thx please sorry
-just really still got get gets getting want wants wanted need needs needed know like would could also tell say said
-says does did doing going gonna make one something anything thing things way let use used using come
+ain't aren't can't cannot couldn't didn't doesn't don't dont hadn't hasn't haven't he'd he's i'd i'll i'm i've im
+isn't it'd it'll it's ive let's she's that's there's they're they've wasn't we'd we'll we're we've weren't what's
+where's who's won't wont wouldn't you'd you'll you're you've u ur pls plz ok okay hi hey hello dear thanks thank thx
+please sorry just really still got get gets getting want wants wanted need needs needed know like would could also
+tell say said says does did doing going gonna make one something anything thing things way let use used using come
 """
 STOP_WORDS = frozenset(ENGLISH_STOP_WORDS) | frozenset(CHATTER.split())
 # A word begins with a letter and goes on with letters, digits and the combining marks of Hindi, Thai or decomposed
 # Latin; Chinese and Japanese, which have no spaces, are taken two characters at a time.
 MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
-WORD = re.compile(rf"[぀-ヿ㐀-鿿]{{1,2}}|[^\W\d_](?:[\w{MARKS}]|['’-](?=\w))*")
+WORD = re.compile(rf"[぀-ヿ㐀-鿿]{{1,2}}|(?<!\w)[^\W\d_](?:[\w{MARKS}]|['’-](?=\w))*")
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _name(keywords: Sequence[str], taken: set[str]) -> str:
     name = ""
     for phrase in keywords:
         longer = f"{name}, {phrase}" if name else phrase
-        if name and ((" " in name and name not in taken) or len(longer) > NAME_LENGTH):
+        if name and ((len(name.split()) >= NAME_WORDS and name not in taken) or len(longer) > NAME_LENGTH):
             break
         name = longer
     return _fresh(name[:NAME_LENGTH].strip(), taken) if name else ""

@@ -1,0 +1,115 @@
+"""How many categories: planted numbers are found before training by agreement and after it by clearness."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from planted import Planted, blobs, unit_rows
+from sklearn.metrics import silhouette_samples
+
+from subtaxa.clustering import Forest
+from subtaxa.how_many import clearest_total, neighbours_for, plausible, silhouettes, stable_total
+
+WIDE = range(1, 100)
+
+
+def clearest(data: Planted) -> int:
+    return clearest_total(Forest(data.features, data.labels), WIDE)
+
+
+@pytest.mark.parametrize(
+    "sizes", [[[12] * 2, [12]], [[12] * 3, [12] * 5], [[15, 30], [10] * 6, [9, 20, 14]], [[8] * 23]]
+)
+def test_clearest_total_finds_the_planted_number(sizes: list[list[int]]) -> None:
+    planted = sum(map(len, sizes))
+    for seed in range(3):
+        assert clearest(blobs(sizes, spread=0.06, seed=seed)) == planted
+
+
+def test_clearest_total_looks_at_every_number_near_the_best_of_a_wide_search() -> None:
+    """Ninety-nine numbers are possible: more than the wide search tries."""
+    assert clearest(blobs([[11] * 37], spread=0.03, dim=40)) == 37
+
+
+def test_clearest_total_of_a_lone_featureless_label_is_one() -> None:
+    features = unit_rows(np.random.default_rng(0).normal(size=(120, 24)))
+    assert clearest_total(Forest(features, np.zeros(120, dtype=np.int64)), WIDE) == 1
+
+
+def test_clearest_total_of_labels_of_one_kind_is_their_number() -> None:
+    assert clearest(blobs([[40], [25], [30]], spread=0.1)) == 3
+
+
+@pytest.mark.parametrize("texts", [1, 2, 3, 30])
+def test_clearest_total_of_one_repeated_text_is_one(texts: int) -> None:
+    assert clearest_total(Forest(unit_rows(np.ones((texts, 8))), np.zeros(texts, dtype=np.int64)), WIDE) == 1
+
+
+@pytest.mark.parametrize("distinct", [2, 4])
+def test_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinct: int) -> None:
+    """Canned messages: 20 copies of each."""
+    features = np.repeat(np.eye(8, dtype=np.float32)[:distinct], 20, axis=0)
+    assert clearest_total(Forest(features, np.zeros(len(features), dtype=np.int64)), WIDE) == distinct
+
+
+def test_clearest_total_stays_inside_the_range() -> None:
+    data = blobs([[12] * 3, [12] * 5], spread=0.06)
+    forest = Forest(data.features, data.labels)
+    assert clearest_total(forest, range(4, 7)) == 6
+    assert clearest_total(forest, range(9, 13)) == 9
+    assert clearest_total(forest, range(1, 2)) == 2  # a label has at least one category
+
+
+@pytest.mark.parametrize("sizes", [[[40] * 3, [40] * 5], [[30] * 4, [60] * 2, [30] * 6]])
+def test_stable_total_finds_blurred_planted_numbers(sizes: list[list[int]]) -> None:
+    planted = sum(map(len, sizes))
+    found = stable_total(*_blurred(sizes))
+    assert abs(found - planted) <= 0.2 * planted
+
+
+def _blurred(sizes: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    data = blobs(sizes, spread=0.25, dim=24)
+    return data.features, data.labels
+
+
+@pytest.mark.parametrize("texts", [1, 2, 7])
+def test_stable_total_of_a_few_texts_is_the_number_of_labels(texts: int) -> None:
+    features = unit_rows(np.random.default_rng(0).normal(size=(2 * texts, 8)))
+    assert stable_total(features, np.repeat([0, 1], texts)) == 2
+
+
+def test_stable_total_takes_labels_of_one_text() -> None:
+    features, labels = _blurred([[40] * 4, [1], [30] * 2, [1]])
+    assert 4 <= stable_total(features, labels) <= 12
+
+
+def test_neighbours_follow_the_size_of_a_category() -> None:
+    assert neighbours_for(8954, 64) == 119
+    assert neighbours_for(10, 10) == 5
+    assert neighbours_for(1_000_000, 10) == 250
+
+
+def test_plausible_numbers_surround_the_guess() -> None:
+    assert plausible(100, 18_000) == range(77, 131)
+    assert plausible(70, 1_358) == range(54, 75)  # and never more than a reader can use
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_silhouettes_are_scikit_learns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, assignment = unit_rows(rng.normal(size=(60, 6))), rng.integers(5, size=60)
+    assignment[0] = 5  # a category of one text
+    rows = np.sort(rng.permutation(60)[:40])
+    rows[0] = 0
+    expected = silhouette_samples(features.astype(np.float64), assignment, metric="cosine")[rows]
+    assert silhouettes(features, assignment, 6, rows) == pytest.approx(expected, abs=1e-5)
+    assert silhouettes(features, assignment, 8, rows) == pytest.approx(expected, abs=1e-5)  # two empty ones
+
+
+def test_silhouettes_of_a_single_category_are_zero() -> None:
+    features = unit_rows(np.random.default_rng(0).normal(size=(9, 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy's would be printed to the user
+        assert silhouettes(features, np.zeros(9, dtype=np.int64), 1, np.arange(9)).tolist() == [0.0] * 9
