@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
+from subtaxa.atomic import whole_file
 from subtaxa.errors import InputError
 from subtaxa.progress import Progress
 from subtaxa.storage import neutral
@@ -43,20 +42,8 @@ def assign_file(
     chunks = (_filed(model, frame, column, label, progress) for frame in _all(first, tables))
     if target is None:
         return _write(chunks, sys.stdout.buffer, ".csv")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    try:
-        with os.fdopen(handle, "wb") as sink:
-            count = _write(chunks, sink, target.suffix.lower())
-            sink.flush()
-            os.fsync(sink.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return count
+    with whole_file(target) as sink:
+        return _write(chunks, sink, target.suffix.lower())
 
 
 def _check_output(out: str, overwrite: bool) -> Path | None:
@@ -98,11 +85,7 @@ def _filed(model: Discovery, frame: pd.DataFrame, column: str, label: str | None
     return filed
 
 
-class _Sink(Protocol):
-    def write(self, content: bytes, /) -> Any: ...
-
-
-def _write(frames: Iterator[pd.DataFrame], sink: _Sink, kind: str) -> int:
+def _write(frames: Iterator[pd.DataFrame], sink: IO[bytes], kind: str) -> int:
     """Write the frames one after the other in the format of the file's ending."""
     count, writer = 0, None
     for frame in frames:

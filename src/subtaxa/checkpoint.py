@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +11,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a whole file or nothing: a temporary file beside it, flushed to disk, then renamed."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Tensors plus JSON facts (epoch, step, history) in one file."""
     whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, save(whole, metadata={"facts": json.dumps(facts)}))
+    write_whole(path, save(whole, metadata={"facts": json.dumps(facts)}))
 
 
 def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from subtaxa import __version__
-from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.errors import SubtaxaError
 from subtaxa.settings import NAMES, PRESETS, about
 
 EXAMPLE = Path(__file__).parent / "examples"
@@ -31,7 +31,11 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=f"subtaxa {__version__}")
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
-    discover = commands.add_parser("discover", help="find the categories in a file of labelled texts")
+    discover = commands.add_parser(
+        "discover",
+        help="find the categories in a file of labelled texts",
+        usage="subtaxa discover FILE --out FOLDER [options]",
+    )
     discover.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
     discover.add_argument("--text", metavar="COLUMN", help="the column of the texts")
     discover.add_argument("--label", metavar="COLUMN", help="the column of the coarse labels")
@@ -39,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
     _add_run_options(discover, out=None)
     discover.set_defaults(run=_discover)
 
-    demo = commands.add_parser("demo", help="the same on the built-in example of support messages")
+    demo = commands.add_parser(
+        "demo", help="the same on the built-in example of support messages", usage="subtaxa demo [options]"
+    )
     _add_run_options(demo, out="demo")
     demo.set_defaults(run=_demo)
 
@@ -219,6 +225,3 @@ def _methods(options: argparse.Namespace) -> None:
     for name, method in variants().items():
         mark = "  (default)" if name == default else ""
         print(f"{name:12} {(method.__doc__ or '').strip().splitlines()[0]}{mark}")
-
-
-__all__ = ["InputError", "main", "parser"]

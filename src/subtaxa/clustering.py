@@ -63,12 +63,8 @@ def cluster(
     return Clusters(np.concatenate(centroids), np.array(parents))
 
 
-def check_number(features: Floats, labels: Ints, number: int) -> None:
-    """Refuse a number that cannot be reached, before any time is spent on training."""
-    _check_number(number, int(labels.max()) + 1, len(np.unique(np.column_stack([labels, features]), axis=0)))
-
-
-def _check_number(number: int, least: int, most: int) -> None:
+def check_number(number: int, least: int, most: int) -> None:
+    """Refuse a number of categories that cannot be reached."""
     if not least <= number <= most:
         raise SettingError(
             f"categories is {number}: with {least} labels and {most} distinct texts it must be {least} to {most}"
@@ -133,7 +129,7 @@ class Forest:
     def share_out(self, number: int) -> list[int]:
         """Divide a total among the labels: the cut through all trees that leaves the least within-category spread."""
         least = len(self.trees)
-        _check_number(number, least, self.most)
+        check_number(number, least, self.most)
         gains = np.concatenate([tree.gains for tree in self.trees])
         owners = np.concatenate([np.full(len(tree.gains), i) for i, tree in enumerate(self.trees)])
         chosen = owners[np.argsort(-gains, kind="stable")[: number - least]]

@@ -100,7 +100,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             guess = stable_total(before, numbers, self.seed) if auto else int(self.categories)
         if settings.neighbours == "auto":
             settings = settings.with_(neighbours=neighbours_for(len(ordered), guess))
-        check_number(before, numbers, guess)
+        check_number(guess, len(names), len(set(zip(data.labels, data.texts, strict=True))))
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names))
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
         history = self._train(encoder, training, settings, progress, folder, observer)
@@ -274,7 +274,7 @@ def _open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Set
     """The checkpoint folder, made if need be; one of other data or settings is refused."""
     if folder is None:
         return None
-    from subtaxa.checkpoint import write_atomically
+    from subtaxa.atomic import write_whole
     from subtaxa.storage import json_text, read_json
 
     path, values = Path(folder), settings.to_dict()
@@ -290,5 +290,5 @@ def _open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Set
             )
     else:
         path.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json_text(identity).encode())
+        write_whole(file, json_text(identity).encode())
     return path

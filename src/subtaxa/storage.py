@@ -15,10 +15,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,16 @@ def original(cell: str) -> str:
 def csv_text(columns: Mapping[str, Any]) -> str:
     """Columns as CSV; strings are neutralised, lone surrogates replaced."""
     out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\r\n")  # with "\n" alone, Python 3.11 leaves a lone \r unquoted
-    writer.writerow([neutral(name) for name in columns])
-    writer.writerows(zip(*([_cell(value) for value in values] for values in columns.values()), strict=True))
+    rows = [[neutral(name) for name in columns]]
+    rows += map(list, zip(*([_cell(value) for value in values] for values in columns.values()), strict=True))
+    csv.writer(out, lineterminator="\n", quoting=quoting(cell for row in rows for cell in row)).writerows(rows)
     return out.getvalue().encode("utf-8", "replace").decode("utf-8")
+
+
+def quoting(cells: Iterable[Any]) -> Literal[0, 2]:
+    """How to quote: with lines that end in \\n, Python 3.11 leaves a lone \\r bare, which would break the row."""
+    torn = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+    return csv.QUOTE_NONNUMERIC if torn else csv.QUOTE_MINIMAL
 
 
 def _cell(value: Any) -> Any:

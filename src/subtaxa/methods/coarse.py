@@ -12,7 +12,7 @@ from subtaxa.tokens import Batch
 
 
 class Coarse(Method):
-    """A linear classifier of the coarse labels on the query encoder; the best epoch on held-out texts is kept."""
+    """Cross-entropy on the coarse labels alone; the best epoch on held-out texts is kept."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

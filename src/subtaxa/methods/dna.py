@@ -24,7 +24,7 @@ from subtaxa.tokens import Batch
 
 
 class DNA(Method):
-    """The whole queue is searched; label, reciprocal and (first epoch) rank filters decide what is kept."""
+    """DNA as in the paper: neighbours from the whole queue, cleaned by the label, reciprocal and rank filters."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

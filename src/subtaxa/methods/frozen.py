@@ -9,7 +9,7 @@ from subtaxa.tokens import Batch
 
 
 class Frozen(Method):
-    """Trains nothing: there is not a single text to train on."""
+    """The encoder as it is: there is not a single text to train on."""
 
     def training_subset(self) -> Tensor:
         return self.data.labels.new_empty(0)

@@ -19,7 +19,7 @@ BASES = (150.0, 10.0, 5.0, 2.0)  # DOWN's, one for each quarter of the epochs
 
 
 class SoftDNA(DNA):
-    """Label × reciprocal × rank weight."""
+    """DNA with neighbours from the same label only, weighted by rank; for sentence encoders."""
 
     def retrieve(self, queries: Tensor) -> Neighbours:
         return retrieve_within(queries, self.queue.rows, self.data.labels, self.k)
