@@ -115,10 +115,10 @@ def _fail(sentence: str) -> int:
 
 def _about_system(error: OSError) -> str:
     """A system error as a sentence with a remedy."""
-    where = f" {str(error.filename)!r}" if error.filename else ""
+    what = f"cannot use {str(error.filename)!r}" if error.filename else "cannot write"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "No space left" in str(error)
     remedy = "free some space, then add --resume to the same command" if full else "check the path and its permissions"
-    return f"cannot use{where}: {error.strerror or error}; {remedy}"
+    return f"{what}: {error.strerror or error}; {remedy}"
 
 
 def printable(text: str) -> str:
