@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from input_files import pairs, parquet, write
 
 from subtaxa import readers
 from subtaxa.errors import InputError
-from subtaxa.texts import CoarseTexts, iter_tables, read_texts
+from subtaxa.texts import iter_tables, read_texts
 
 CSV = b"text,label\nhello,a\nworld,b\n"
 PLAIN = (("hello", "a"), ("world", "b"))
-
-
-def write(tmp_path: Path, name: str, data: bytes | str) -> Path:
-    path = tmp_path / name
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
-
-
-def pairs(read: CoarseTexts) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(read.texts, read.labels, strict=True))
-
-
-def parquet(**columns: object) -> bytes:
-    buffer = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(buffer)
-    return buffer.getvalue()
 
 
 GOOD = {

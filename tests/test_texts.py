@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,26 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from input_files import pairs, parquet, write
 
 from subtaxa.errors import InputError
 from subtaxa.texts import CoarseTexts, Skipped, read_texts, resolve_text_column
-
-
-def write(tmp_path: Path, name: str, data: bytes | str) -> Path:
-    path = tmp_path / name
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
-
-
-def pairs(read: CoarseTexts) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(read.texts, read.labels, strict=True))
-
-
-def parquet(**columns: object) -> bytes:
-    buffer = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(buffer)
-    return buffer.getvalue()
-
 
 ROWS = "text,label\nx,a\n ,a\ny, \nz,a,b,c\nshort\n\nw,b\n,\n"
 SKIPPED = {

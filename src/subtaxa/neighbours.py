@@ -20,10 +20,6 @@ class Neighbours:
     indices: Tensor  # (N, k) int64
     valid: Tensor  # (N, k) bool
 
-    @property
-    def k(self) -> int:
-        return int(self.indices.shape[1])
-
 
 def retrieve(queries: Tensor, queue: Tensor, k: int) -> Neighbours:
     """The k most similar rows of the whole queue for every query; the query's own row is always among them."""

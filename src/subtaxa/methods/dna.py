@@ -55,7 +55,6 @@ class DNA(Method):
         kept = list(stages.values())[-1]  # (N, k)
         self.positives, self.weights = neighbours.indices, self.weigh(kept, epoch)
         log = {
-            "k": float(neighbours.k),
             "kept": float(kept.sum(1).float().mean()),
             "retrieval_seconds": time.perf_counter() - begun,
         }
