@@ -179,7 +179,7 @@ def test_with_changes_a_copy() -> None:
 
 
 def test_every_method_is_found_by_name_and_says_what_it_is() -> None:
-    assert {"dna", "soft-dna", "coarse", "frozen"} <= set(variants())
+    assert {"dna", "soft-dna", "bert", "bert+ce"} <= set(variants())
     for name, method in variants().items():
         assert method_class(name) is method
         assert (method.__doc__ or "").strip()

@@ -20,7 +20,7 @@ from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
 from subtaxa.how_many import neighbours_for, plausible, stable_total
 from subtaxa.memory import Memory
-from subtaxa.methods import method_class
+from subtaxa.methods import settings_for
 from subtaxa.methods.base import Observer, TrainingData
 from subtaxa.naming import name_categories, representatives
 from subtaxa.progress import Progress, progress_for
@@ -28,7 +28,8 @@ from subtaxa.readers import clean
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Category, Taxonomy
 from subtaxa.texts import CoarseTexts
-from subtaxa.trainer import History, Trainer
+from subtaxa.trainer import History
+from subtaxa.training import encoder_for, train
 
 
 class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,6 +59,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         learning_rate: float | None = None,
         schedule: str | None = None,
         warmup: float | None = None,
+        schedule_length: float | None = None,
         weight_decay: float | None = None,
         clip: float | None = None,
         view: str | None = None,
@@ -91,7 +93,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         ordered = [data.texts[i] for i in order]
         names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
         with progress.step("Loading the encoder"):
-            encoder = _encoder(settings)
+            encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 3 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
             before = encoder.features(tokens, advance=step.advance).cpu().numpy()
@@ -101,9 +103,9 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         if settings.neighbours == "auto":
             settings = settings.with_(neighbours=neighbours_for(len(ordered), guess))
         check_number(guess, len(names), len(set(zip(data.labels, data.texts, strict=True))))
-        training = TrainingData(tokens, torch.from_numpy(numbers), len(names))
+        training = TrainingData(tokens, torch.from_numpy(numbers), len(names), guess)
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
-        history = self._train(encoder, training, settings, progress, folder, observer)
+        history = train(encoder, training, settings, self.seed, progress, folder, observer=observer)
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
@@ -189,29 +191,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             raise SettingError(f'categories is {self.categories!r}: it must be a whole number of at least 1 or "auto"')
         if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
             raise SettingError(f"seed is {self.seed!r}: it must be a whole number from 0 to 2147483647")
-        settings = Settings.from_preset(self.preset, **given)
-        method_class(settings.method)
-        return settings
-
-    def _train(
-        self,
-        encoder: Encoder,
-        data: TrainingData,
-        settings: Settings,
-        progress: Progress,
-        folder: Path | None,
-        observer: Observer | None,
-    ) -> History:
-        """Coarse pretraining, if any, then the method."""
-        history: History = []
-        if settings.pretrain_epochs:
-            trainer = Trainer(settings, self.seed, progress, folder and folder / "pretraining.safetensors")
-            pretraining = method_class("coarse")(settings)
-            rows = trainer.run("Pretraining on the labels", pretraining, encoder, data, settings.pretrain_epochs)
-            history += [{"pretraining": 1.0, **row} for row in rows]
-        trainer = Trainer(settings, self.seed, progress, folder and folder / "training.safetensors")
-        method = method_class(settings.method)(settings, observer)
-        return history + trainer.run("Training", method, encoder, data, settings.epochs)
+        return settings_for(self.preset, **given)
 
     def _numbers(self, labels: Sequence[str], n: int) -> Ints:
         """Coarse label numbers of labels given by name."""
@@ -222,11 +202,6 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             if str(label) not in known:
                 raise InputError(f"label {str(label)!r} was not among the training labels: {', '.join(known)}")
         return np.array([known[str(label)] for label in labels], dtype=np.int64)
-
-
-def _encoder(settings: Settings) -> Encoder:
-    limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
-    return Encoder(settings.encoder, pooling=settings.pooling, max_tokens=limit, trained_layers=settings.trained_layers)
 
 
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:

@@ -32,6 +32,9 @@ class Settings:
     learning_rate: float = _setting("peak learning rate of AdamW", low=1e-9, high=1.0)
     schedule: str = _setting("learning rate over the steps", choices=("constant", "linear", "cosine"))
     warmup: float = _setting("share of the steps in which the learning rate rises", low=0.0, high=1.0)
+    schedule_length: float = _setting(
+        "length of the schedule, in trainings: above 1 it is cut off", low=1.0, high=100.0
+    )
     weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
     clip: float = _setting("largest gradient norm", low=1e-6, high=1e6)
     view: str = _setting("how a training text is varied", choices=("replace", "drop", "none"))
@@ -120,6 +123,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "schedule": "linear",
         "warmup": 0.1,
+        "schedule_length": 1.0,
         "weight_decay": 0.01,
         "clip": 1.0,
         "view": "replace",

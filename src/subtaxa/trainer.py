@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -47,8 +48,17 @@ class Trainer:
         self.settings, self.seed, self.progress, self.file = settings, seed, progress, file
         self.accelerator = Accelerator()
 
-    def run(self, name: str, method: Method, encoder: Encoder, data: TrainingData, epochs: int) -> History:
-        """Run or resume `epochs` epochs and return one row of numbers per epoch."""
+    def run(
+        self,
+        name: str,
+        method: Method,
+        encoder: Encoder,
+        data: TrainingData,
+        epochs: int,
+        watch: Callable[[], dict[str, float]] | None = None,
+    ) -> History:
+        """Run or resume `epochs` epochs and return one row of numbers per epoch, with what `watch` says after each."""
+        self.watch = watch
         torch.manual_seed(self.seed)
         encoder.to(self.accelerator.device)
         self.method, self.data, self.epochs = method, data.to(self.accelerator.device), epochs
@@ -73,7 +83,7 @@ class Trainer:
         return self.place.history
 
     def _epoch(self, interrupts: Interrupts, step: Step) -> None:
-        place, batches = self.place, self._batches(self.place.epoch)
+        place = self.place
         begun, spent = time.perf_counter(), place.seconds
         which = f"epoch {place.epoch + 1} of {self.epochs}"
         if place.step == 0:
@@ -81,6 +91,7 @@ class Trainer:
             self._seed(0)
             place.log = self.method.begin_epoch(place.epoch)
             step.advance()
+        batches = self._batches(place.epoch)
         for index in batches[place.step :]:
             with interrupts.shielded():
                 loss = self._step(index)
@@ -100,7 +111,7 @@ class Trainer:
         """One optimiser step on one batch."""
         place, method = self.place, self.method
         self._seed(place.step + 1)
-        done, total = place.epoch * self.steps + place.step, self.epochs * self.steps
+        done, total = place.epoch * self.steps + place.step, self.epochs * self.steps * self.settings.schedule_length
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
         batch = method.encoder.batch(self.data.tokens, self._share(index))
@@ -134,6 +145,8 @@ class Trainer:
             if place.best is None or score > place.best:
                 place.best, place.stale = score, 0
                 self.best = {name: tensor.clone() for name, tensor in checkpoint.pack_modules(self.modules).items()}
+        if self.watch is not None:
+            row |= self.watch()
         place.history.append(row)
         self.place = Place(epoch=place.epoch + 1, history=place.history, best=place.best, stale=place.stale)
         self._save()
@@ -173,7 +186,7 @@ class Trainer:
         self.place = Place(**facts)
 
 
-def rate(step: int, total: int, schedule: str, warmup: float) -> float:
+def rate(step: int, total: float, schedule: str, warmup: float) -> float:
     """The learning rate at a step as a share of its peak."""
     rising = warmup * total
     if step < rising:

@@ -1,16 +1,23 @@
-"""One file per method. A module here that defines `VARIANTS = {"name": Class}` is found; nothing else registers it."""
+"""One file per method. A module here that defines `VARIANTS = {"name": Class}` is found; nothing else registers it.
+
+The folders in the environment variable SUBTAXA_METHODS are searched too.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from subtaxa.errors import SettingError
+from subtaxa.settings import PRESETS, Settings
 
 if TYPE_CHECKING:
     from subtaxa.methods.base import Method
+
+__path__ += [folder for folder in os.environ.get("SUBTAXA_METHODS", "").split(os.pathsep) if folder]
 
 
 @cache
@@ -27,3 +34,11 @@ def method_class(name: str) -> type[Method]:
     if name not in variants():
         raise SettingError(f"unknown method {name!r}: use {', '.join(variants())}")
     return variants()[name]
+
+
+def settings_for(preset: str, **given: Any) -> Settings:
+    """The preset's settings; in their place the method's own; in place of those the given ones. Each is checked."""
+    if preset not in PRESETS:
+        return Settings.from_preset(preset)  # says which presets there are
+    name = given.get("method") or {**PRESETS["paper"], **PRESETS[preset]}["method"]
+    return Settings.from_preset(preset, **{**method_class(name).own, **given})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from subtaxa.encoder import Encoder
 from subtaxa.settings import Settings
@@ -19,22 +21,31 @@ Observer = Callable[[Tensor, Mapping[str, Tensor]], dict[str, float]]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a method may see: tokens and coarse labels. There is no field for fine labels."""
+    """What a method may see: tokens, coarse labels, and how many categories there are to be in all, as the user said or
+    as was guessed. There is no field for fine labels."""
 
     tokens: Tokens
     labels: Tensor  # (N,) coarse label numbers
     n_labels: int
+    n_categories: int
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""
-        return TrainingData(self.tokens, self.labels.to(device), self.n_labels)
+        return TrainingData(self.tokens, self.labels.to(device), self.n_labels, self.n_categories)
 
 
 class Method:
-    """Base of all methods. The trainer calls the hooks in this order and knows no method by name."""
+    """Base of all methods. The trainer calls the hooks in this order and knows no method by name.
+
+    `own` are the settings that define the method: they stand in place of the preset's, and the user's in place of them.
+    `pretraining` names the method that runs before this one for `pretrain_epochs` epochs.
+    """
+
+    own: ClassVar[Mapping[str, Any]] = {}
+    pretraining: ClassVar[str] = "bert+ce"
 
     encoder: Encoder
     data: TrainingData
@@ -72,7 +83,8 @@ class Method:
         """After each optimiser step, for instance to update a momentum encoder."""
 
     def training_subset(self) -> Tensor | None:
-        """The texts to train on, or None for all."""
+        """The texts to train on in the epoch that has begun, or None for all. Their number is the same in each epoch;
+        a text may come more than once."""
         return None
 
     def score(self) -> float | None:
@@ -99,6 +111,11 @@ def coarse_head(encoder: Encoder, data: TrainingData) -> nn.Linear:
     nn.init.normal_(head.weight, std=0.02)
     nn.init.zeros_(head.bias)
     return head
+
+
+def coarse_loss(head: nn.Module, pooled: Tensor, data: TrainingData, batch: Batch) -> Tensor:
+    """Cross-entropy of the coarse labels, given the pooled features (B, D)."""
+    return F.cross_entropy(head(pooled), labels_of(data, batch))
 
 
 def labels_of(data: TrainingData, batch: Batch) -> Tensor:

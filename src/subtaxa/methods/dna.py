@@ -8,6 +8,7 @@ N texts, B texts in a batch, D dimensions, k neighbours.
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ from subtaxa.encoder import Encoder
 from subtaxa.feature_queue import FeatureQueue
 from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
 from subtaxa.losses import multi_positive_nce
-from subtaxa.methods.base import Method, TrainingData, coarse_head, labels_of
+from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
 from subtaxa.momentum import update_momentum
 from subtaxa.neighbours import Neighbours, retrieve
 from subtaxa.tokens import Batch
@@ -25,6 +26,15 @@ from subtaxa.tokens import Batch
 
 class DNA(Method):
     """DNA as in the paper: neighbours from the whole queue, cleaned by the label, reciprocal and rank filters."""
+
+    own: ClassVar = {
+        "coarse_weight": 1.0,
+        "temperature": 0.07,
+        "momentum": 0.99,
+        "rank_dimensions": 5,
+        "rank_epochs": 1,
+    }
+    filters: ClassVar = ("label", "reciprocal", "rank")
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -65,14 +75,16 @@ class DNA(Method):
 
     def filter(self, neighbours: Neighbours, queries: Tensor, epoch: int) -> dict[str, Tensor]:
         """The mask (N, k) after each filter, in order; the last one is the kept set S. A text always keeps itself."""
-        indices = neighbours.indices
-        labelled = neighbours.valid & label_filter(indices, self.data.labels)
-        reciprocal = labelled & reciprocal_filter(indices, labelled)
-        stages = {"knn": neighbours.valid, "label": labelled, "reciprocal": reciprocal}
-        if epoch < self.settings.rank_epochs:
+        indices, kept = neighbours.indices, neighbours.valid
+        stages = {"knn": kept}
+        if "label" in self.filters:
+            stages["label"] = kept = kept & label_filter(indices, self.data.labels)
+        if "reciprocal" in self.filters:
+            stages["reciprocal"] = kept = kept & reciprocal_filter(indices, kept)
+        if "rank" in self.filters and epoch < self.settings.rank_epochs:
             own = indices == torch.arange(len(indices))[:, None]
             same = rank_filter(queries, self.queue.rows, indices, min(self.settings.rank_dimensions, queries.shape[1]))
-            stages["rank"] = reciprocal & (same | own)
+            stages["rank"] = kept & (same | own)
         return stages
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
@@ -88,8 +100,7 @@ class DNA(Method):
         )
         parts = {"alignment": alignment, "uniformity": uniformity}
         if self.settings.coarse_weight:
-            coarse = F.cross_entropy(self.head(pooled), labels_of(self.data, batch))
-            parts["coarse"] = self.settings.coarse_weight * coarse
+            parts["coarse"] = self.settings.coarse_weight * coarse_loss(self.head, pooled, self.data, batch)
         return parts
 
     @torch.no_grad()

@@ -9,24 +9,22 @@ the labels apart hides whether a label is one category or several.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
-from subtaxa.losses import rank_weights
-from subtaxa.methods.dna import DNA
+from subtaxa.methods.down import DOWN
 from subtaxa.neighbours import Neighbours, retrieve_within
 
-BASES = (150.0, 10.0, 5.0, 2.0)  # DOWN's, one for each quarter of the epochs
 
-
-class SoftDNA(DNA):
+class SoftDNA(DOWN):
     """DNA with neighbours from the same label only, weighted by rank; for sentence encoders."""
+
+    own: ClassVar = {"neighbours": "auto"}  # the rest is the default preset's
+    filters: ClassVar = ("label", "reciprocal", "rank")
 
     def retrieve(self, queries: Tensor) -> Neighbours:
         return retrieve_within(queries, self.queue.rows, self.data.labels, self.k)
-
-    def weigh(self, kept: Tensor, epoch: int) -> Tensor:
-        base = BASES[min(len(BASES) - 1, len(BASES) * epoch // max(1, self.settings.epochs))]
-        return kept * rank_weights(kept.shape[1], base)  # (N, k)
 
 
 VARIANTS = {"soft-dna": SoftDNA}
