@@ -9,7 +9,7 @@ from conftest import planted_corpus
 
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SettingError
-from subtaxa.methods import method_class, variants
+from subtaxa.methods import method_class, settings_for, variants
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.dna import DNA
 from subtaxa.progress import Progress
@@ -20,9 +20,8 @@ TRAINED = [name for name in variants() if name != "bert"]
 
 
 def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, TrainingData, list[str]]:
-    settings = Settings.from_preset(
-        "default", encoder=tiny_encoder, neighbours=20, epochs=4, batch_size=32, learning_rate=1e-3
-    ).with_(**changes)
+    given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
+    settings = settings_for("default", **given)
     torch.manual_seed(0)
     encoder = Encoder(tiny_encoder, trained_layers=settings.trained_layers)
     texts, labels, fine = planted_corpus()
@@ -41,7 +40,7 @@ def train(tiny_encoder: str, name: str, **changes: object) -> tuple[torch.Tensor
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_loss_is_finite_and_reaches_the_encoder(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder)
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name)
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)
@@ -64,7 +63,7 @@ def test_same_seed_same_features(tiny_encoder: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, view="none")
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)
@@ -90,19 +89,16 @@ def test_bert_changes_nothing(tiny_encoder: str) -> None:
 def test_every_filter_raises_neighbour_accuracy_and_never_empties_a_set(tiny_encoder: str) -> None:
     settings, encoder, data, fine = prepared(tiny_encoder, method="dna", neighbours=40, rank_epochs=1)
     numbers = torch.from_numpy(np.unique(fine, return_inverse=True)[1])
-    seen: list[dict[str, float]] = []
-
-    def observe(indices: torch.Tensor, stages: dict[str, torch.Tensor]) -> dict[str, float]:
-        right = numbers[indices] == numbers[:, None]
-        seen.append({stage: float(right[kept].float().mean()) for stage, kept in stages.items()})
-        assert all((kept.sum(1) >= 1).all() for kept in stages.values())
-        return {"seen": 1.0}
-
-    method = DNA(settings, observe)
+    method = DNA(settings)
     method.start(encoder, data)
-    assert method.begin_epoch(0)["seen"] == 1.0
-    assert list(seen[0]) == ["knn", "label", "reciprocal", "rank"]
-    assert seen[0]["knn"] < seen[0]["label"] < seen[0]["reciprocal"] <= seen[0]["rank"]
+    method.begin_epoch(0)
+    assert method.mined is not None
+    indices, stages = method.mined
+    right = numbers[indices] == numbers[:, None]
+    accuracy = {stage: float(right[kept].float().mean()) for stage, kept in stages.items()}
+    assert all((kept.sum(1) >= 1).all() for kept in stages.values())
+    assert list(accuracy) == ["knn", "label", "reciprocal", "rank"]
+    assert accuracy["knn"] < accuracy["label"] < accuracy["reciprocal"] <= accuracy["rank"]
     assert list(method.filter(method.retrieve(method.queue.rows), method.queue.rows, epoch=1))[-1] == "reciprocal"
 
 
@@ -118,7 +114,7 @@ def test_soft_weights_fall_with_rank_and_flatten_over_epochs(tiny_encoder: str) 
 
 
 def test_queue_rows_of_the_batch_come_from_the_momentum_encoder(tiny_encoder: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, momentum=0.9)
+    settings, encoder, data, _ = prepared(tiny_encoder, method="dna", momentum=0.9)
     method = method_class("dna")(settings)
     method.start(encoder, data)
     method.begin_epoch(0)

@@ -16,6 +16,7 @@ from subtaxa import __version__
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import NAMES, PRESETS, about
 
+_RESUME = " (add --resume to the same command to go on)"
 EXAMPLE = Path(__file__).parent / "examples"
 
 
@@ -65,6 +66,12 @@ def parser() -> argparse.ArgumentParser:
 
     methods = commands.add_parser("methods", help="the training methods there are")
     methods.set_defaults(run=_methods)
+
+    bench = commands.add_parser("bench", help="compare methods on data with known fine labels, as the paper does")
+    from subtaxa.bench.command import add_commands
+
+    add_commands(bench, _Parser)
+    bench.set_defaults(run=_bench)
     return root
 
 
@@ -96,8 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(_about_system(error))
     except KeyboardInterrupt as stopped:
-        again = " (add --resume to the same command to go on)" if options.command in ("discover", "demo") else ""
-        print(f"subtaxa: stopped{again}", file=sys.stderr)
+        again = {"discover": _RESUME, "demo": _RESUME, "bench": " (the same command goes on from here)"}
+        print(f"subtaxa: stopped{again.get(options.command, '')}", file=sys.stderr)
         return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
     return 0
 
@@ -216,6 +223,15 @@ def _info(options: argparse.Namespace) -> None:
     print()
     for name, value in lines.items():
         print(f"{name:>8}  {printable(str(value))}")
+
+
+def _bench(options: argparse.Namespace) -> None:
+    from subtaxa.bench import command
+    from subtaxa.progress import progress_for
+
+    command.run(
+        options, lambda line: print(printable(line), flush=True), progress_for(quiet=getattr(options, "quiet", True))
+    )
 
 
 def _methods(options: argparse.Namespace) -> None:

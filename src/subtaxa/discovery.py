@@ -21,7 +21,7 @@ from subtaxa.errors import InputError, SettingError, SubtaxaError
 from subtaxa.how_many import neighbours_for, plausible, stable_total
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
-from subtaxa.methods.base import Observer, TrainingData
+from subtaxa.methods.base import TrainingData
 from subtaxa.naming import name_categories, representatives
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
@@ -83,7 +83,6 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         *,
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
-        observer: Observer | None = None,
     ) -> Discovery:
         """Find the categories. With a `checkpoint` folder, training is saved there and continues from it."""
         data = _as_data(texts, labels)
@@ -105,7 +104,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         check_number(guess, len(names), len(set(zip(data.labels, data.texts, strict=True))))
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names), guess)
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
-        history = train(encoder, training, settings, self.seed, progress, folder, observer=observer)
+        history = train(encoder, training, settings, self.seed, progress, folder)
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:

@@ -28,11 +28,41 @@ class Tower(nn.Module):
         super().__init__()
         self.transformer, self.pooling, self.cut = transformer, pooling, cut
 
-    def forward(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
-        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features."""
+    def forward(
+        self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features (B, D).
+
+        With a `layer`, counted from the bottom of the whole encoder, two of them: that layer's and the last's.
+        Of a layer below the tower only the tower's inputs are known: they stand in its place.
+        """
+        if layer is None:
+            return self._pool(self.states(inputs, attention_mask), attention_mask)  # (B, D)
+        if layer <= self.cut:
+            shallow, deep = inputs, self.states(inputs, attention_mask)
+        else:
+            caught: list[Tensor] = []
+
+            def catch(module: nn.Module, args: Any, output: Any) -> None:
+                caught.append(output if isinstance(output, Tensor) else output[0])
+
+            # Not by output_hidden_states: transformers hooks each model that is asked, and this one shares its layers.
+            handle = _layers(self.transformer, self.cut)[layer - self.cut - 1].register_forward_hook(catch)
+            try:
+                deep = self.states(inputs, attention_mask)
+            finally:
+                handle.remove()
+            shallow = caught[0]
+        return self._pool(shallow, attention_mask), self._pool(deep, attention_mask)  # (B, D) each
+
+    def states(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
+        """The last layer's token states (B, L, D), before pooling."""
         name = "inputs_embeds" if self.cut else "input_ids"
         out = self.transformer(**{name: inputs, "attention_mask": attention_mask.long()})
-        features = {"token_embeddings": out.last_hidden_state, "attention_mask": attention_mask.long()}
+        return out.last_hidden_state  # (B, L, D)
+
+    def _pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
+        features = {"token_embeddings": states, "attention_mask": attention_mask.long()}
         for module in self.pooling:
             features = module(features)
         return features["sentence_embedding"]  # (B, D)
@@ -55,6 +85,7 @@ class Encoder:
             self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
         transformer = self.pipeline[0].model
         layers = _layers(transformer)
+        self.depth = len(layers)
         if isinstance(trained_layers, int) and trained_layers > len(layers):
             raise SettingError(
                 f"trained_layers is {trained_layers}, but the encoder has {len(layers)} layers: use 0 to {len(layers)} "
@@ -221,9 +252,9 @@ class _Reached(Exception):
     """The forward pass has come to the boundary between frozen and trained layers."""
 
 
-def _layers(transformer: nn.Module) -> nn.ModuleList:
-    """The stack of transformer layers, whatever the architecture calls it."""
-    depth = getattr(transformer.config, "num_hidden_layers", None)
+def _layers(transformer: nn.Module, cut: int = 0) -> nn.ModuleList:
+    """The stack of transformer layers, whatever the architecture calls it; `cut` of them have been left out."""
+    depth = getattr(transformer.config, "num_hidden_layers", -1) - cut
     for module in transformer.modules():
         if isinstance(module, nn.ModuleList) and len(module) == depth:
             return module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
 def multi_positive_nce(
@@ -14,8 +15,15 @@ def multi_positive_nce(
     Their sum is L_DNA. `positives` (B, k) are queue rows and `weights` (B, k) how much each counts: DNA's filters give
     0 or 1, DOWN's ranks something between. Weights are averaged inside the sum, so every query counts the same.
     """
-    logits = queries @ queue.T / temperature  # (B, N)
-    uniformity = torch.logsumexp(logits, dim=1).mean()
+    return weighted_nce(queries @ queue.T / temperature, positives, weights)
+
+
+def weighted_nce(
+    logits: Tensor, positives: Tensor, weights: Tensor, penalty: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """As `multi_positive_nce`, from logits (B, N). STAR's `penalty` (B, N) is the logarithm of a factor on each term of
+    the denominator."""
+    uniformity = torch.logsumexp(logits if penalty is None else logits + penalty, dim=1).mean()
     attraction = (weights * logits.gather(1, positives)).sum(1) / weights.sum(1)  # (B,)
     return -attraction.mean(), uniformity
 
@@ -24,3 +32,36 @@ def rank_weights(k: int, base: float) -> Tensor:
     """DOWN's weights: base^(−rank/k), rank 0 being the query itself. A larger base trusts only the nearest."""
     ranks = torch.arange(k, dtype=torch.float32)  # (k,)
     return base ** (-ranks / k)
+
+
+def info_nce(queries: Tensor, keys: Tensor, temperature: float) -> Tensor:
+    """InfoNCE inside a batch: row i of the unit keys (B, D) is query i's positive, the other rows its negatives."""
+    logits = queries @ keys.T / temperature  # (B, B)
+    return F.cross_entropy(logits, torch.arange(len(keys), device=keys.device))
+
+
+def multi_positive_in_batch(first: Tensor, second: Tensor, positive: Tensor, temperature: float) -> Tensor:
+    """The supervised contrastive loss over two views, unit rows (B, D) each: every row against all 2B − 1 others.
+
+    `positive` (B, B) holds for any view of text i and any of text j, and must be true for a text and itself.
+    """
+    rows = torch.cat([first, second])  # (2B, D)
+    itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)  # (2B, 2B)
+    logits = (rows @ rows.T / temperature).masked_fill(itself, -torch.inf)
+    log_share = logits.log_softmax(1).masked_fill(itself, 0.0)  # (2B, 2B)
+    wanted = positive.repeat(2, 2) & ~itself
+    return -((log_share * wanted).sum(1) / wanted.sum(1)).mean()
+
+
+def symmetric_kl(first: Tensor, second: Tensor) -> Tensor:
+    """The mean of both KL divergences (B, N) between diagonal Gaussians, given as M means and then M variances.
+
+    For N(m, u) and N(n, v) the logarithms cancel: ¼ Σ [(u + m²)/v + (v + n²)/u − 2mn/u − 2mn/v + m²/u + n²/v − 2].
+    The first four terms of all pairs are one matrix product. Rounding may fall below 0, so the result is clamped.
+    """
+    m, u = first.chunk(2, dim=1)  # (B, M) each
+    n, v = second.chunk(2, dim=1)  # (N, M) each
+    left = torch.cat([u + m**2, 1 / u, m / u, m], dim=1)  # (B, 4M)
+    right = torch.cat([1 / v, v + n**2, -2 * n, -2 * n / v], dim=1)  # (N, 4M)
+    alone = (m**2 / u).sum(1)[:, None] + (n**2 / v).sum(1)  # (B, N)
+    return ((left @ right.T + alone) / 4 - m.shape[1] / 2).clamp(min=0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -41,6 +41,18 @@ class Place:
     stale: int = 0  # epochs since the best one
 
 
+class Watcher:
+    """Looks on and returns numbers for the log; a method cannot reach it. Benchmarks watch with the fine labels."""
+
+    def mined(self, indices: Tensor, stages: Mapping[str, Tensor]) -> dict[str, float]:
+        """Neighbours (N, k) have been retrieved; one mask (N, k) per filter stage."""
+        return {}
+
+    def epoch(self) -> dict[str, float]:
+        """An epoch is over."""
+        return {}
+
+
 class Trainer:
     """Trains an encoder with a method. With a `file`, the state is saved there after each epoch and when stopped."""
 
@@ -55,10 +67,10 @@ class Trainer:
         encoder: Encoder,
         data: TrainingData,
         epochs: int,
-        watch: Callable[[], dict[str, float]] | None = None,
+        watcher: Watcher | None = None,
     ) -> History:
-        """Run or resume `epochs` epochs and return one row of numbers per epoch, with what `watch` says after each."""
-        self.watch = watch
+        """Run or resume `epochs` epochs and return one row of numbers per epoch."""
+        self.watcher = watcher or Watcher()
         torch.manual_seed(self.seed)
         encoder.to(self.accelerator.device)
         self.method, self.data, self.epochs = method, data.to(self.accelerator.device), epochs
@@ -90,6 +102,9 @@ class Trainer:
             step.note(f"{which}: comparing all texts")
             self._seed(0)
             place.log = self.method.begin_epoch(place.epoch)
+            if self.method.mined is not None:
+                place.log |= self.watcher.mined(*self.method.mined)
+                self.method.mined = None
             step.advance()
         batches = self._batches(place.epoch)
         for index in batches[place.step :]:
@@ -145,9 +160,7 @@ class Trainer:
             if place.best is None or score > place.best:
                 place.best, place.stale = score, 0
                 self.best = {name: tensor.clone() for name, tensor in checkpoint.pack_modules(self.modules).items()}
-        if self.watch is not None:
-            row |= self.watch()
-        place.history.append(row)
+        place.history.append(row | self.watcher.epoch())
         self.place = Place(epoch=place.epoch + 1, history=place.history, best=place.best, stale=place.stale)
         self._save()
 

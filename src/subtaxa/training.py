@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from subtaxa.encoder import Encoder
 from subtaxa.methods import method_class
-from subtaxa.methods.base import Observer, TrainingData
+from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.trainer import History, Trainer
+from subtaxa.trainer import History, Trainer, Watcher
 
 
 def encoder_for(settings: Settings) -> Encoder:
@@ -26,9 +25,7 @@ def train(
     seed: int,
     progress: Progress,
     folder: Path | None = None,
-    *,
-    observer: Observer | None = None,
-    watch: Callable[[], dict[str, float]] | None = None,
+    watcher: Watcher | None = None,
 ) -> History:
     """Train the encoder in place. With a `folder`, a stopped training continues from there."""
     chosen = method_class(settings.method)
@@ -39,4 +36,4 @@ def train(
         rows = trainer.run("Pretraining on the labels", method, encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
-    return history + trainer.run("Training", chosen(settings, observer), encoder, data, settings.epochs, watch)
+    return history + trainer.run("Training", chosen(settings), encoder, data, settings.epochs, watcher)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,9 @@ def method_class(name: str) -> type[Method]:
     return variants()[name]
 
 
-def settings_for(preset: str, **given: Any) -> Settings:
-    """The preset's settings; in their place the method's own; in place of those the given ones. Each is checked."""
+def settings_for(preset: str, data: Mapping[str, Any] | None = None, **given: Any) -> Settings:
+    """The preset's settings; in their place those of the data, if any, then the method's own, then the given ones."""
     if preset not in PRESETS:
         return Settings.from_preset(preset)  # says which presets there are
     name = given.get("method") or {**PRESETS["paper"], **PRESETS[preset]}["method"]
-    return Settings.from_preset(preset, **{**method_class(name).own, **given})
+    return Settings.from_preset(preset, **{**(data or {}), **method_class(name).own, **given})

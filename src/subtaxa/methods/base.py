@@ -15,9 +15,6 @@ from subtaxa.settings import Settings
 from subtaxa.tokens import Batch, Tokens
 from subtaxa.views import drop_tokens, replace_tokens
 
-# Told the neighbours (N, k) and one mask (N, k) per filter stage; returns numbers for the log. Only benchmarks use it.
-Observer = Callable[[Tensor, Mapping[str, Tensor]], dict[str, float]]
-
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -51,9 +48,11 @@ class Method:
     data: TrainingData
     tower: nn.Module  # the query encoder; the trainer may wrap it for several processes
 
-    def __init__(self, settings: Settings, observer: Observer | None = None) -> None:
+    # What `begin_epoch` retrieved: neighbours (N, k) and one mask (N, k) per filter stage, for whoever watches.
+    mined: tuple[Tensor, Mapping[str, Tensor]] | None = None
+
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.observer = observer
         self.gather: Callable[[Tensor], Tensor] = lambda rows: rows  # joins the rows of all processes
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:

@@ -34,16 +34,16 @@ class DNA(Method):
         "rank_dimensions": 5,
         "rank_epochs": 1,
     }
-    filters: ClassVar = ("label", "reciprocal", "rank")
+    filters: ClassVar[tuple[str, ...]] = ("label", "reciprocal", "rank")
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        self.head = coarse_head(encoder, data)
+        self.head: nn.Module = coarse_head(encoder, data)
         self.momentum_tower = encoder.momentum_copy()
         self.k = int(self.settings.neighbours)
-        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions))
-        self.positives = torch.arange(len(data))[:, None]  # (N, k), until the first retrieval: each text itself
-        self.weights = torch.ones(len(data), 1)  # (N, k)
+        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
+        self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
+        self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def modules(self) -> dict[str, nn.Module]:
         return {"tower": self.tower, "head": self.head, "momentum": self.momentum_tower}
@@ -53,22 +53,24 @@ class DNA(Method):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         self.queue.refresh(state["queue"])
-        self.positives, self.weights = state["positives"].long(), state["weights"]
+        self.positives = state["positives"].long().to(self.encoder.device)
+        self.weights = state["weights"].to(self.encoder.device)
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
-        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
-        queries = self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)  # (N, D)
+        queries = self.refresh(epoch)  # (N, D)
         begun = time.perf_counter()
         neighbours = self.retrieve(queries)
         stages = self.filter(neighbours, queries, epoch)
         kept = list(stages.values())[-1]  # (N, k)
         self.positives, self.weights = neighbours.indices, self.weigh(kept, epoch)
-        log = {
-            "kept": float(kept.sum(1).float().mean()),
-            "retrieval_seconds": time.perf_counter() - begun,
-        }
-        return log | (self.observer(neighbours.indices, stages) if self.observer else {})
+        self.mined = neighbours.indices, stages
+        return {"kept": float(kept.sum(1).float().mean()), "retrieval_seconds": time.perf_counter() - begun}
+
+    def refresh(self, epoch: int) -> Tensor:
+        """Renew every row of the queue from the momentum encoder; returns the queries (N, D)."""
+        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
+        return self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)
 
     def retrieve(self, queries: Tensor) -> Neighbours:
         return retrieve(queries, self.queue.rows, self.k)
@@ -80,12 +82,16 @@ class DNA(Method):
         if "label" in self.filters:
             stages["label"] = kept = kept & label_filter(indices, self.data.labels)
         if "reciprocal" in self.filters:
-            stages["reciprocal"] = kept = kept & reciprocal_filter(indices, kept)
+            stages["reciprocal"] = kept = kept & self.reciprocal(neighbours, kept)
         if "rank" in self.filters and epoch < self.settings.rank_epochs:
-            own = indices == torch.arange(len(indices))[:, None]
+            own = indices == torch.arange(len(indices), device=indices.device)[:, None]
             same = rank_filter(queries, self.queue.rows, indices, min(self.settings.rank_dimensions, queries.shape[1]))
             stages["rank"] = kept & (same | own)
         return stages
+
+    def reciprocal(self, neighbours: Neighbours, kept: Tensor) -> Tensor:
+        """The paper's reciprocal filter looks at the lists as the label filter left them."""
+        return reciprocal_filter(neighbours.indices, kept)
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
         """Every kept neighbour counts the same."""
@@ -94,14 +100,17 @@ class DNA(Method):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The M-step's objective: L_DNA in its two parts, plus the coarse cross-entropy."""
         pooled = self.query(batch)  # (B, D)
-        queries = F.normalize(pooled, dim=1)
-        alignment, uniformity = multi_positive_nce(
-            queries, self.queue.rows, self.positives[batch.index], self.weights[batch.index], self.settings.temperature
-        )
-        parts = {"alignment": alignment, "uniformity": uniformity}
+        parts = self.contrast(F.normalize(pooled, dim=1), batch)
         if self.settings.coarse_weight:
             parts["coarse"] = self.settings.coarse_weight * coarse_loss(self.head, pooled, self.data, batch)
         return parts
+
+    def contrast(self, queries: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """L_DNA of the unit queries (B, D)."""
+        alignment, uniformity = multi_positive_nce(
+            queries, self.queue.rows, self.positives[batch.index], self.weights[batch.index], self.settings.temperature
+        )
+        return {"alignment": alignment, "uniformity": uniformity}
 
     @torch.no_grad()
     def after_step(self, batch: Batch) -> None:

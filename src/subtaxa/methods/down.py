@@ -24,7 +24,8 @@ def base_at(epoch: int, epochs: int) -> float:
 class DOWN(DNA):
     """DOWN: all k neighbours, weighted by their rank in place of the filters."""
 
-    filters: ClassVar = ()
+    pretraining: ClassVar[str] = "bert+ce+mlm"
+    filters: ClassVar[tuple[str, ...]] = ()
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
         return kept * rank_weights(kept.shape[1], base_at(epoch, self.settings.epochs))  # (N, k)

@@ -14,25 +14,25 @@ class ManyNeighbours(DNA):
     """Ladder: all k neighbours are positives, no coarse cross-entropy, no filter."""
 
     own: ClassVar = DNA.own | {"coarse_weight": 0.0}
-    filters: ClassVar = ()
+    filters: ClassVar[tuple[str, ...]] = ()
 
 
 class CoarseLabels(DNA):
     """Ladder: all k neighbours and the coarse cross-entropy, no filter."""
 
-    filters: ClassVar = ()
+    filters: ClassVar[tuple[str, ...]] = ()
 
 
 class LabelFilter(DNA):
     """Ladder: the label filter alone."""
 
-    filters: ClassVar = ("label",)
+    filters: ClassVar[tuple[str, ...]] = ("label",)
 
 
 class ReciprocalFilter(DNA):
     """Ladder: the label and the reciprocal filter."""
 
-    filters: ClassVar = ("label", "reciprocal")
+    filters: ClassVar[tuple[str, ...]] = ("label", "reciprocal")
 
 
 VARIANTS = {

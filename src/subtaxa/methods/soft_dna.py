@@ -21,7 +21,8 @@ class SoftDNA(DOWN):
     """DNA with neighbours from the same label only, weighted by rank; for sentence encoders."""
 
     own: ClassVar = {"neighbours": "auto"}  # the rest is the default preset's
-    filters: ClassVar = ("label", "reciprocal", "rank")
+    pretraining: ClassVar[str] = "bert+ce"
+    filters: ClassVar[tuple[str, ...]] = ("label", "reciprocal", "rank")
 
     def retrieve(self, queries: Tensor) -> Neighbours:
         return retrieve_within(queries, self.queue.rows, self.data.labels, self.k)

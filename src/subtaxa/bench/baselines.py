@@ -1,0 +1,140 @@
+"""What a practitioner would try first, through the libraries themselves: frozen embeddings and a clusterer.
+
+Each clusterer takes unit features (N, D) and says a category for each; texts that it leaves out as noise go to the
+nearest category. `paper` clusters the test texts, `centroid` the training texts and files the test texts by them.
+Where a number is needed it is the true one, for a label the true one of that label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import HDBSCAN
+
+from subtaxa.bench.datasets import Dataset, Ints, Part
+from subtaxa.bench.protocols import kmeans, nearest_mean
+from subtaxa.bench.scoring import Score, score
+from subtaxa.clustering import Floats, unit
+from subtaxa.encoder_files import load_pipeline
+from subtaxa.errors import SubtaxaError
+from subtaxa.progress import Progress
+from subtaxa.settings import Settings
+
+SMALLEST = 10  # texts in a category, for the clusterers that find the number themselves
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a clusterer gets: texts, features, how many categories, and randomness."""
+
+    texts: list[str]
+    features: Floats  # (N, D)
+    number: int
+    seed: int
+    restarts: int
+
+
+def by_kmeans(task: Task) -> Ints:
+    return kmeans(task.features, task.number, task.seed, task.restarts)
+
+
+def by_hdbscan(task: Task) -> Ints:
+    if len(task.features) <= SMALLEST:
+        return np.zeros(len(task.features), dtype=np.int64)
+    found = HDBSCAN(min_cluster_size=SMALLEST, copy=True).fit_predict(task.features)
+    return _without_noise(task.features, found.astype(np.int64))
+
+
+def by_bertopic(task: Task) -> Ints:
+    """BERTopic as it comes (UMAP, HDBSCAN); a label with too few texts for it stays whole."""
+    bertopic, umap = _bertopic()
+    if len(task.texts) < 3 * SMALLEST:
+        return np.zeros(len(task.texts), dtype=np.int64)
+    plane = umap.UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=task.seed)
+    model = bertopic.BERTopic(umap_model=plane, min_topic_size=SMALLEST, calculate_probabilities=False)
+    found, _ = model.fit_transform(task.texts, embeddings=task.features)
+    return _without_noise(task.features, np.array(found, dtype=np.int64))
+
+
+def _bertopic() -> tuple[Any, Any]:
+    try:
+        import bertopic
+        import umap
+    except ImportError as error:
+        raise SubtaxaError("the baseline bertopic-per-label needs BERTopic: pip install 'subtaxa[bertopic]'") from error
+    return bertopic, umap
+
+
+def _without_noise(features: Floats, found: Ints) -> Ints:
+    """Noise (−1) goes to the nearest category; if all is noise, it is one category."""
+    noise = found < 0
+    if noise.all():
+        return np.zeros(len(found), dtype=np.int64)
+    if noise.any():
+        found = found.copy()
+        found[noise] = nearest_mean(features[~noise], found[~noise], features[noise])
+    return found
+
+
+def per_label(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]:
+    """The clusterer inside each coarse label, its categories counted through all labels."""
+
+    def run(task: Task, part: Part) -> Ints:
+        coarse, fine = np.array(part.coarse), np.array(part.fine)
+        found, begin = np.empty(len(part), dtype=np.int64), 0
+        for label in np.unique(coarse):
+            members = np.flatnonzero(coarse == label)
+            number = len(np.unique(fine[members]))
+            texts = [task.texts[i] for i in members]
+            inside = clusterer(Task(texts, task.features[members], number, task.seed, task.restarts))
+            found[members] = begin + np.unique(inside, return_inverse=True)[1]
+            begin = int(found[members].max()) + 1
+        return found
+
+    return run
+
+
+def whole(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]:
+    return lambda task, part: np.unique(clusterer(task), return_inverse=True)[1].astype(np.int64)
+
+
+BASELINES: dict[str, tuple[str, Callable[[Task, Part], Ints]]] = {
+    "kmeans": ("frozen sentence embeddings, k-means", whole(by_kmeans)),
+    "kmeans-per-label": ("the same inside each coarse label, with its true number", per_label(by_kmeans)),
+    "hdbscan": ("frozen sentence embeddings, HDBSCAN", whole(by_hdbscan)),
+    "bertopic-per-label": ("BERTopic inside each coarse label", per_label(by_bertopic)),
+}
+
+
+@lru_cache(2)  # the training and the test texts of a data set, for one baseline after the other
+def _frozen(texts: tuple[str, ...], encoder: str, pooling: str, max_tokens: int | str) -> Floats:
+    """Unit features (N, D) by sentence-transformers itself."""
+    pipeline = load_pipeline(encoder, pooling)
+    if max_tokens != "model":
+        pipeline.max_seq_length = int(max_tokens)
+    return unit(pipeline.encode(list(texts), show_progress_bar=False))
+
+
+def run(name: str, dataset: Dataset, settings: Settings, seed: int, progress: Progress) -> dict[str, Score]:
+    """Both protocols' scores of a baseline."""
+    about, clusterer = BASELINES[name]
+    if name.startswith("bertopic"):
+        _bertopic()
+    features = []
+    with progress.step("Reading all texts with the encoder"):
+        for part in (dataset.train, dataset.test):
+            features.append(_frozen(part.texts, settings.encoder, settings.pooling, settings.max_tokens))
+    found = []
+    with progress.step(f"Clustering: {about}", 2) as step:
+        for part, rows in zip((dataset.train, dataset.test), features, strict=True):
+            found.append(clusterer(Task(list(part.texts), rows, dataset.n_fine, seed, settings.restarts), part))
+            step.advance()
+    truth = dataset.test.fine
+    return {
+        "paper": score(truth, found[1]),
+        "centroid": score(truth, nearest_mean(features[0], found[0], features[1])),
+    }

@@ -1,0 +1,232 @@
+"""The benchmark data: texts with coarse and fine labels, from the authors' files or from any file of a user's.
+
+The coarse labels go to the methods, the fine ones stay here. See `DATASETS` for the names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subtaxa.errors import InputError
+from subtaxa.texts import CoarseTexts, read_texts
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Texts with both labels, in an order of their own: sorted, so that the file's order is no matter."""
+
+    texts: tuple[str, ...]
+    coarse: tuple[str, ...]
+    fine: tuple[str, ...]
+    skipped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def of(cls, texts: Any, coarse: Any, fine: Any, skipped: int = 0) -> Part:
+        rows = sorted(zip(coarse, texts, fine, strict=True))
+        if not rows:
+            return cls((), (), (), skipped)
+        c, t, f = zip(*rows, strict=True)
+        return cls(t, c, f, skipped)
+
+    def only(self, chosen: Ints) -> Part:
+        """Some of the rows."""
+        texts, coarse, fine = ([column[i] for i in chosen] for column in (self.texts, self.coarse, self.fine))
+        return Part.of(texts, coarse, fine, self.skipped)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A benchmark: training and test texts, and the paper's settings that belong to the data."""
+
+    name: str
+    train: Part
+    test: Part
+    notes: tuple[str, ...] = ()  # what was skipped, and where the counts differ from the published ones
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of both presets
+    paper_settings: Mapping[str, Any] = field(default_factory=dict)  # of the paper's preset
+
+    @property
+    def n_coarse(self) -> int:
+        return len(set(self.train.coarse))
+
+    @property
+    def n_fine(self) -> int:
+        return len(set(self.train.fine) | set(self.test.fine))
+
+    def limited(self, limit: int | None) -> Dataset:
+        """The same with a random part of the training texts, always the same part."""
+        if limit is None or limit >= len(self.train):
+            return self
+        chosen = np.random.default_rng(0).permutation(len(self.train))[:limit]
+        return Dataset(
+            self.name, self.train.only(np.sort(chosen)), self.test, self.notes, self.settings, self.paper_settings
+        )
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a benchmark's files are, how a fine label tells the coarse one, and what the counts should be."""
+
+    train: str
+    test: str
+    coarse: Callable[[Path], Callable[[str], str]]
+    counts: tuple[int, int, int, int]  # coarse, fine, training rows, test rows
+    settings: Mapping[str, Any]
+    paper_settings: Mapping[str, Any]
+    keep: Callable[[Part, Path], Part] = lambda part, folder: part
+
+
+def _domains(folder: Path) -> dict[str, list[str]]:
+    path = folder / "clinc" / "domains.json"
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {str(path)!r}, which gives CLINC's domains: name the authors' folder") from error
+
+
+def _domain(folder: Path) -> Callable[[str], str]:
+    owner = {intent: domain for domain, intents in _domains(folder).items() for intent in intents}
+
+    def of(fine: str) -> str:
+        if fine not in owner:
+            raise InputError(f"the intent {fine!r} is in no domain of clinc/domains.json: check the files")
+        return owner[fine]
+
+    return of
+
+
+def _before(mark: str) -> Callable[[Path], Callable[[str], str]]:
+    return lambda folder: lambda fine: fine.split(mark)[0]
+
+
+def _long_tail(part: Part, folder: Path) -> Part:
+    """CLINC-LT: of each intent the first max(3, round(120 / r^1.2)) texts, r being its rank in its domain."""
+    limits = {
+        intent: max(3, round(120 / rank**1.2))
+        for intents in _domains(folder).values()
+        for rank, intent in enumerate(intents, 1)
+    }
+    left: dict[str, int] = dict(limits)
+    chosen: list[int] = []
+    for i, intent in enumerate(part.fine):
+        if left[intent] > 0:
+            left[intent] -= 1
+            chosen.append(i)
+    texts, coarse, fine = (tuple(column[i] for i in chosen) for column in (part.texts, part.coarse, part.fine))
+    return Part(texts, coarse, fine, part.skipped)
+
+
+_CLINC = {"neighbours": 120}, {"max_tokens": 30}
+_WOS = {"max_tokens": 200}  # the paper's; two cores are better served by the first 128 of an abstract
+DATASETS: dict[str, _Source] = {
+    "clinc": _Source("clinc/train.tsv", "clinc/test.tsv", _domain, (10, 150, 18_000, 2_250), *_CLINC),
+    "clinc-lt": _Source(
+        "clinc/train.tsv", "clinc/test.tsv", _domain, (10, 150, 3_260, 2_250), {"neighbours": 30}, _CLINC[1], _long_tail
+    ),
+    "hwu64": _Source(
+        "hwu64/train.tsv",
+        "hwu64/test.tsv",
+        _before("_"),
+        (18, 64, 8_954, 1_031),
+        {"neighbours": 120},
+        {"max_tokens": 10},
+    ),
+    "wos": _Source(
+        "wos/train.tsv",
+        "wos/test.tsv",
+        _before("."),
+        (7, 34, 8_362, 2_420),
+        {"neighbours": 250, "max_tokens": 128},
+        _WOS,
+    ),
+    "wos-part": _Source(
+        "wos/train_part.tsv",
+        "wos/test.tsv",
+        _before("."),
+        (7, 34, 2_252, 2_420),
+        {"neighbours": 60, "max_tokens": 128},
+        _WOS,
+    ),
+}
+
+
+def load(name: str, folder: Path) -> Dataset:
+    """A benchmark by its name, from a folder in the authors' layout."""
+    source = DATASETS[name]
+    coarse_of = source.coarse(folder)
+    parts, notes = [], []
+    for which, path in (("training", folder / source.train), ("test", folder / source.test)):
+        if not path.exists():
+            raise InputError(f"{name} needs {str(path)!r}: name the folder of the authors' files with --data")
+        rows = read_texts(path, *_header(path))
+        part = Part(rows.texts, tuple(coarse_of(fine) for fine in rows.labels), rows.labels, len(rows.skipped))
+        notes += [f"{name} {which}: {line}" for line in rows.describe()[1:]]
+        parts.append(source.keep(part, folder) if which == "training" else part)
+    train, test = (Part.of(part.texts, part.coarse, part.fine, part.skipped) for part in parts)
+    found = len(set(train.coarse)), len(set(train.fine) | set(test.fine)), len(train), len(test)
+    notes += [
+        f"{name}: {a:,} {what}, published {b:,}"
+        for a, b, what in zip(
+            found, source.counts, ("coarse labels", "fine labels", "training texts", "test texts"), strict=True
+        )
+        if a != b
+    ]
+    return Dataset(name, train, test, tuple(notes), source.settings, source.paper_settings)
+
+
+def _header(path: Path) -> tuple[str, str]:
+    with path.open(encoding="utf-8") as file:
+        columns = file.readline().rstrip("\r\n").split("\t")
+    if len(columns) != 2:
+        raise InputError(f"{str(path)!r} begins with {columns!r}: the authors' files have two columns and a header")
+    return columns[0], columns[1]
+
+
+def from_file(path: Path, text: str | None, coarse: str, fine: str, share: float = 0.2) -> Dataset:
+    """Any file with a text, a coarse and a fine column; a share of each fine category is held out as the test set."""
+    by_coarse, by_fine = read_texts(path, text, coarse), read_texts(path, by_text(path, text, coarse), fine)
+    fine_of = dict(zip(by_fine.rows, by_fine.labels, strict=True))
+    both = [i for i, row in enumerate(by_coarse.rows) if row in fine_of]
+    whole = Part.of(
+        [by_coarse.texts[i] for i in both],
+        [by_coarse.labels[i] for i in both],
+        [fine_of[by_coarse.rows[i]] for i in both],
+    )
+    test = _held_out(whole, share)
+    kept, held = whole.only(np.flatnonzero(~test)), whole.only(np.flatnonzero(test))
+    if not len(held) or not len(kept):
+        raise InputError(f"{str(path)!r} has {len(whole)} usable rows: too few to hold some out as a test set")
+    notes = tuple(f"{path.name}: {line}" for line in by_coarse.describe()[1:] + by_fine.describe()[1:])
+    return Dataset(path.name.split(".")[0], kept, held, notes, {"neighbours": "auto"})
+
+
+def by_text(path: Path, text: str | None, coarse: str) -> str:
+    """The text column that was chosen beside the coarse one, so that both readings take the same."""
+    return text or read_texts(path, None, coarse).text_column
+
+
+def _held_out(whole: Part, share: float) -> NDArray[np.bool_]:
+    """A random share of each fine category, at least one text of each that has two."""
+    rng, fine = np.random.default_rng(0), np.array(whole.fine)
+    chosen = np.zeros(len(whole), dtype=bool)
+    for category in np.unique(fine):
+        members = rng.permutation(np.flatnonzero(fine == category))
+        chosen[members[: max(int(len(members) > 1), round(share * len(members)))]] = True
+    return chosen
+
+
+def as_coarse(part: Part) -> CoarseTexts:
+    """What a method may see of a part."""
+    return CoarseTexts.from_lists(part.texts, part.coarse)

@@ -1,0 +1,70 @@
+"""The two ways of scoring embeddings, both always reported, and the neighbours' accuracy.
+
+`paper`: k-means on the test embeddings with the true number. `centroid`: k-means on the training embeddings, each test
+text goes to the nearest centroid, as when a model files new texts. N texts, D dimensions, K categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from torch import Tensor
+
+from subtaxa.bench.scoring import Score, score
+from subtaxa.clustering import Floats, means, unit
+from subtaxa.trainer import Watcher
+
+Ints = NDArray[np.int64]
+WATCH_RESTARTS = 3  # of k-means after each epoch, for the curves only
+
+
+def kmeans(features: Floats, number: int, seed: int, restarts: int) -> Ints:
+    """The category of each text by the library's k-means."""
+    return KMeans(min(number, len(features)), n_init=restarts, random_state=seed).fit_predict(features).astype(np.int64)
+
+
+def nearest_mean(features: Floats, assignment: Ints, new: Floats) -> Ints:
+    """New rows filed under the nearest category mean of the old ones; both are unit rows."""
+    centroids = unit(means(features, assignment, int(assignment.max()) + 1)[0])  # (K, D)
+    return np.asarray((new @ centroids.T).argmax(1), dtype=np.int64)
+
+
+def score_features(
+    train: Floats, test: Floats, truth: Sequence[str], number: int, seed: int, restarts: int
+) -> dict[str, Score]:
+    """Both protocols on the features (N, D) of the training and the test texts."""
+    on_train = kmeans(train, number, seed, restarts)
+    return {
+        "paper": score(truth, kmeans(test, number, seed, restarts)),
+        "centroid": score(truth, nearest_mean(train, on_train, test)),
+    }
+
+
+class FineWatcher(Watcher):
+    """Follows a training with the fine labels: how many neighbours are left after each filter and how many of them are
+    right (a text itself does not count), and after each epoch the scores of the test texts, given their features."""
+
+    def __init__(
+        self, train: Sequence[str], test: Sequence[str], number: int, seed: int, features: Callable[[], Floats]
+    ) -> None:
+        self.fine = torch.from_numpy(np.unique(train, return_inverse=True)[1].astype(np.int64))
+        self.truth, self.number, self.seed, self.features = test, number, seed, features
+
+    def mined(self, indices: Tensor, stages: Mapping[str, Tensor]) -> dict[str, float]:
+        indices = indices.cpu()
+        other = indices != torch.arange(len(indices))[:, None]  # (N, k)
+        right = self.fine[indices] == self.fine[:, None]  # (N, k)
+        log = {}
+        for stage, kept in stages.items():
+            counted = kept.cpu() & other
+            log[f"accuracy_{stage}"] = float(right[counted].float().mean()) if counted.any() else float("nan")
+            log[f"count_{stage}"] = float(counted.sum() / len(indices))
+        return log
+
+    def epoch(self) -> dict[str, float]:
+        found = score(self.truth, kmeans(self.features(), self.number, self.seed, WATCH_RESTARTS))
+        return {"acc": found.acc, "ari": found.ari, "nmi": found.nmi}

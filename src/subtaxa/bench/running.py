@@ -1,0 +1,181 @@
+"""One benchmark run: train, score by both protocols, write the record. A run that was stopped continues."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import math
+import os
+import platform
+import shutil
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from subtaxa import __version__
+from subtaxa.atomic import write_whole
+from subtaxa.bench import baselines, jobs
+from subtaxa.bench.datasets import Dataset
+from subtaxa.bench.peak import Peak
+from subtaxa.bench.protocols import FineWatcher, score_features
+from subtaxa.bench.scoring import Score
+from subtaxa.clustering import Floats
+from subtaxa.encoder import Encoder
+from subtaxa.how_many import neighbours_for
+from subtaxa.methods import settings_for
+from subtaxa.methods.base import TrainingData
+from subtaxa.progress import Progress
+from subtaxa.runs import LIBRARIES
+from subtaxa.settings import Settings
+from subtaxa.tokens import Tokens
+from subtaxa.trainer import History
+from subtaxa.training import encoder_for, train
+
+_latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
+
+
+def run(job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "") -> jobs.Record | None:
+    """The record of a run, made now unless it exists; None if another process is at it."""
+    folder = job.folder(root)
+    done = jobs.read_record(folder)
+    if done is not None:
+        return done
+    with jobs.locked(folder) as ours:
+        if not ours:
+            return None
+        done = jobs.read_record(folder)  # another process may have just finished it
+        return done or _run(job, dataset.limited(job.limit), folder, progress, command)
+
+
+def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
+    """Every setting of a job: the preset's, the data's, the method's own, the given ones, each over the one before."""
+    data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
+    method = {} if job.method in baselines.BASELINES else {"method": job.method}
+    settings = settings_for(job.preset, data, **method, **job.changes)
+    if settings.neighbours == "auto":
+        settings = settings.with_(neighbours=neighbours_for(len(dataset.train), dataset.n_fine))
+    return settings
+
+
+def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str) -> jobs.Record:
+    settings, peak, begun = settings_of(job, dataset), Peak(), time.perf_counter()
+    checkpoint = folder / jobs.CHECKPOINT
+    resumed = checkpoint.exists()
+    history: History = []
+    if job.method in baselines.BASELINES:
+        scores = baselines.run(job.method, dataset, settings, job.seed, progress)
+    else:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint)
+        with progress.step("Scoring"):
+            scores = score_features(
+                train_features, test_features, dataset.test.fine, dataset.n_fine, job.seed, settings.restarts
+            )
+            write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
+    record = jobs.write_record(
+        folder,
+        {
+            **jobs.identity(job),
+            "settings": settings.to_dict(),
+            "data": {
+                "train": len(dataset.train),
+                "test": len(dataset.test),
+                "coarse": dataset.n_coarse,
+                "fine": dataset.n_fine,
+                "skipped": {"train": dataset.train.skipped, "test": dataset.test.skipped},
+                "notes": list(dataset.notes),
+            },
+            "scores": {name: _rounded(found) for name, found in scores.items()},
+            "history": [{key: _round(value) for key, value in row.items()} for row in history],
+            "seconds": _seconds(history, time.perf_counter() - begun, resumed),
+            "peak_memory_mb": peak.megabytes(),
+            "machine": machine(),
+            "command": command,
+            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        },
+    )
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return record
+
+
+def _train(
+    dataset: Dataset, settings: Settings, seed: int, progress: Progress, checkpoint: Path
+) -> tuple[Floats, Floats, History]:
+    """Features of the training and test texts by the trained encoder, and the epochs' history."""
+    with progress.step("Loading the encoder"):
+        encoder = encoder_for(settings)
+    tokens, test_tokens = _read(dataset, settings, encoder, progress)
+    coarse = np.unique(dataset.train.coarse, return_inverse=True)[1].astype(np.int64)
+    data = TrainingData(tokens, torch.from_numpy(coarse), dataset.n_coarse, dataset.n_fine)
+    watcher = FineWatcher(
+        dataset.train.fine,
+        dataset.test.fine,
+        dataset.n_fine,
+        seed,
+        lambda: encoder.features(test_tokens).cpu().numpy(),
+    )
+    before = watcher.epoch()
+    history = train(encoder, data, settings, seed, progress, checkpoint, watcher)
+    with progress.step("Placing all texts", len(tokens) + len(test_tokens)) as step:
+        features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
+    return features[0], features[1], [{"epoch": 0, **before}, *history]
+
+
+def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:
+    """Tokens of both parts with the frozen layers' states, kept for the next run that needs the same."""
+    key = (dataset.train, dataset.test, settings.encoder, settings.pooling, settings.max_tokens, encoder.cut)
+    if key not in _latest:
+        _latest.clear()
+        with progress.step("Reading all texts with the encoder", 2 * (len(dataset.train) + len(dataset.test))) as step:
+            train, test = (
+                encoder.cache_lower(encoder.tokenise(part.texts, step.advance), step.advance)
+                for part in (dataset.train, dataset.test)
+            )
+        _latest[key] = train, test
+    return _latest[key]
+
+
+def _map(features: Floats, dataset: Dataset, seed: int) -> str:
+    """The test texts on a plane by t-SNE, with their labels: what figure 5 is drawn from. No texts."""
+    from sklearn.manifold import TSNE
+
+    perplexity = min(30.0, max(1.0, (len(features) - 1) / 3))
+    places = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)  # (N, 2)
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["x", "y", "coarse", "fine"])
+    for (x, y), coarse, fine in zip(places, dataset.test.coarse, dataset.test.fine, strict=True):
+        rows.writerow([f"{x:.2f}", f"{y:.2f}", coarse, fine])
+    return out.getvalue()
+
+
+def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:
+    epochs = [row["seconds"] for row in history if "seconds" in row and not row.get("pretraining")]
+    return {
+        "whole": round(whole, 1),
+        "resumed": resumed,  # then `whole` counts the last piece only
+        "training": round(sum(row.get("seconds", 0.0) for row in history), 1),
+        "per_epoch": round(sum(epochs) / len(epochs), 2) if epochs else None,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Where a run was made, and with which versions."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    versions = {"subtaxa": __version__, "python": platform.python_version()}
+    return {"cores": cores, "threads": torch.get_num_threads(), "kind": platform.machine()} | {
+        "versions": versions | {name: version(name) for name in LIBRARIES}
+    }
+
+
+def _rounded(found: Score) -> dict[str, float]:
+    return {name: round(value, 2) for name, value in vars(found).items()}
+
+
+def _round(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 5)

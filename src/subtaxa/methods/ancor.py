@@ -1,0 +1,130 @@
+"""ANCOR (Bukchin et al., CVPR 2021): momentum contrast inside each coarse class, on angles from the class's weight.
+
+Two views of a text are to be alike among the texts of its coarse label, while the coarse cross-entropy keeps the labels
+apart; seen as an angle from the classifier's weight, a feature can serve both. As in the authors' code: an MLP to 128
+dimensions, a weight that the contrast does not train, no negatives from the batch. Chosen here: the classifier sees the
+projected feature itself (theirs puts a ReLU between); rings are far shorter (theirs hold 65,536 images) and are filled
+before the first epoch (theirs start random); no pretraining on the labels, which are in the objective already.
+B texts in a batch, C coarse labels, Q rows in a ring, D dimensions, P projected dimensions.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.class_queue import ClassQueue, sample_within, scores_within
+from subtaxa.encoder import Encoder
+from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
+from subtaxa.momentum import update_momentum
+from subtaxa.tokens import Batch
+
+PROJECTED = 128  # P
+RING = 128  # Q
+
+
+def angles(features: Tensor, anchors: Tensor) -> Tensor:
+    """Unit directions (..., P) from the anchors' directions to the features'. A feature on its anchor has none: 0."""
+    difference = F.normalize(features, dim=-1) - F.normalize(anchors, dim=-1)
+    return F.normalize(difference, dim=-1, eps=1e-6)  # less than that is rounding
+
+
+def angular_nce(
+    queries: Tensor, keys: Tensor, labels: Tensor, weights: Tensor, rows: Tensor, filled: Tensor, temperature: float
+) -> Tensor:
+    """InfoNCE between queries and their keys (B, P), seen from the weights (C, P) of their labels (B,); the negatives
+    are the rows (C, Q, P) of the same label that are filled (C, Q)."""
+    own = weights[labels]  # (B, P)
+    queries, keys = angles(queries, own), angles(keys, own)  # (B, P)
+    positive = (queries * keys).sum(1, keepdim=True)  # (B, 1)
+    negative = scores_within(queries, labels, angles(rows, weights[:, None]), filled)  # (B, Q)
+    logits = torch.cat([positive, negative], 1) / temperature  # (B, 1 + Q)
+    return F.cross_entropy(logits, torch.zeros_like(labels))
+
+
+class Ancor(Method):
+    """ANCOR: momentum contrast by angles inside each coarse label, and the coarse cross-entropy after a projection."""
+
+    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.2, "momentum": 0.999, "coarse_weight": 0.0}
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        width = encoder.dimensions
+        self.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, PROJECTED))
+        self.classifier = nn.Linear(PROJECTED, data.n_labels)
+        self.head = coarse_head(encoder, data)  # for "+CE" only
+        self.momentum_tower = encoder.momentum_copy()
+        self.momentum_projection = copy.deepcopy(self.projection).requires_grad_(False)
+        self.queue = ClassQueue.fitting(data.labels, data.n_labels, RING, PROJECTED)
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {
+            "tower": self.tower,
+            "projection": self.projection,
+            "classifier": self.classifier,
+            "head": self.head,
+            "momentum": self.momentum_tower,
+            "momentum_projection": self.momentum_projection,
+        }
+
+    def state(self) -> dict[str, Tensor]:
+        return self.queue.state()
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.load_state(state)
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
+        if epoch == 0:
+            self.encoder.pipeline.eval()
+            for index in sample_within(self.data.labels, self.queue.length).split(256):
+                batch = self.encoder.batch(self.data.tokens, index)
+                self._enqueue(batch, self._keys(batch))
+        return {}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        labels = labels_of(self.data, batch)  # (B,)
+        pooled = self.query(batch)  # (B, D)
+        projected = self.projection(pooled)  # (B, P)
+        self.keys = self._keys(batch)  # (B, P), for the rings after the step
+        contrast = angular_nce(
+            projected,
+            self.keys,
+            labels,
+            self.classifier.weight.detach(),
+            self.queue.rows,
+            self.queue.filled,
+            self.settings.temperature,
+        )
+        parts = {"contrast": contrast, "projected_coarse": F.cross_entropy(self.classifier(projected), labels)}
+        if self.settings.coarse_weight:
+            parts["coarse"] = self.settings.coarse_weight * coarse_loss(self.head, pooled, self.data, batch)
+        return parts
+
+    def after_step(self, batch: Batch) -> None:
+        """Put the step's keys into the rings and move the momentum encoder."""
+        self._enqueue(batch, self.keys)
+        update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
+        update_momentum(self.momentum_projection, self.projection, self.settings.momentum)
+
+    @torch.no_grad()
+    def _keys(self, batch: Batch) -> Tensor:
+        """The momentum encoder's projected features (B, P), unit length, of another view of the batch."""
+        pooled = self.momentum_tower(*self.encoder.inputs(self._view(batch)))  # (B, D)
+        return F.normalize(self.momentum_projection(pooled), dim=1)
+
+    def _enqueue(self, batch: Batch, keys: Tensor) -> None:
+        self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
+
+
+class AncorCE(Ancor):
+    """ANCOR with the coarse cross-entropy once more, on the encoder's output."""
+
+    own: ClassVar = Ancor.own | {"coarse_weight": 1.0}
+
+
+VARIANTS = {"ancor": Ancor, "ancor+ce": AncorCE}

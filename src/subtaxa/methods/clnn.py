@@ -1,0 +1,76 @@
+"""CLNN, contrastive learning with nearest neighbours (ACL 2022): a text and one random neighbour of it are two views.
+
+The loss has the supervised contrastive form: in-batch texts on a text's neighbour list are positives too. As in the
+authors' code, the list is the k nearest and the text itself, a pair (i, j) is judged by the list of text i and holds
+for the neighbours drawn for them as well, and a head of two layers is used in training only; neighbours are sought and
+scored on the encoder's feature. Views are token replacement or dropping; pretraining is CE + MLM; no CE afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.losses import multi_positive_in_batch
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.neighbours import retrieve
+from subtaxa.tokens import Batch
+
+REFRESH = 5  # epochs between two retrievals
+WIDTH = 128  # of the training head's output
+
+
+def listed(lists: Tensor, index: Tensor) -> Tensor:
+    """Whether text j of the batch (B,) is on the list of text i, as (B, B); the lists (B, k) ascend."""
+    wanted = index.repeat(len(lists), 1)  # (B, B)
+    place = torch.searchsorted(lists, wanted).clamp_(max=lists.shape[1] - 1)  # (B, B)
+    return lists.gather(1, place) == wanted
+
+
+def drawn(lists: Tensor) -> Tensor:
+    """One random member (B,) of each list (B, k)."""
+    places = torch.randint(lists.shape[1], (len(lists), 1), device=lists.device)  # (B, 1)
+    return lists.gather(1, places).squeeze(1)
+
+
+class CLNN(Method):
+    """CLNN: each text against one of its k neighbours; neighbours that meet in a batch are positives too."""
+
+    own: ClassVar = {"neighbours": 50, "temperature": 0.07}
+    pretraining: ClassVar[str] = "bert+ce+mlm"
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        width = encoder.dimensions
+        layers = nn.Linear(width, width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, WIDTH)
+        self.projection = nn.Sequential(*layers)
+        self.lists = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k + 1), until the first retrieval
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {"tower": self.tower, "projection": self.projection}
+
+    def state(self) -> dict[str, Tensor]:
+        return {"lists": self.lists.int()}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.lists = state["lists"].long().to(self.encoder.device)
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        if epoch % REFRESH == 0:
+            features = self.encoder.features(self.data.tokens)  # (N, D)
+            self.lists = retrieve(features, features, int(self.settings.neighbours) + 1).indices.sort(1).values
+        return {}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        lists = self.lists[batch.index]  # (B, k + 1)
+        both = self.encoder.batch(self.data.tokens, torch.cat([batch.index, drawn(lists)]))
+        texts, neighbours = F.normalize(self.projection(self.query(both)), dim=1).chunk(2)  # (B, WIDTH) each
+        positive = listed(lists, batch.index)  # (B, B)
+        return {"contrastive": multi_positive_in_batch(texts, neighbours, positive, self.settings.temperature)}
+
+
+VARIANTS = {"clnn": CLNN}

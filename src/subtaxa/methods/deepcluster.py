@@ -1,0 +1,130 @@
+"""DeepCluster (Caron et al. 2018) on texts: each epoch the texts are clustered and their clusters are learnt as labels.
+
+Features → PCA, whitening, unit length → k-means → pseudo-labels; a fresh linear classifier of the pooled feature learns
+them for an epoch in which every cluster comes equally often. As released: at most 256 dimensions, 20 iterations of one
+k-means, the classifier drawn with deviation 0.01. Ours: the features are of unit length before the PCA too, and AdamW's
+moments of the old classifier stay when it is drawn anew (the authors start a new SGD for it). "+CE" adds the coarse
+cross-entropy jointly; both rows start from the encoder as it is. N texts, B in a batch, K clusters, D dimensions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import ClassVar
+
+import torch
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
+from subtaxa.tokens import Batch
+
+DIMENSIONS = 256  # kept by the PCA, or as many as there are
+ITERATIONS = 20  # of k-means
+FLOOR = 1e-6  # of the largest variance: directions with less hold only rounding errors, which whitening would blow up
+
+
+def whitened(features: Tensor, dims: int) -> Tensor:
+    """The first principal components (N, dims), uncorrelated and of variance 1; of less where there is next to none."""
+    centred = features.double() - features.double().mean(0)  # (N, D)
+    covariance = centred.T @ centred / max(1, len(centred) - 1)  # (D, D)
+    variances, axes = torch.linalg.eigh(covariance)  # (D,), (D, D), the largest last
+    variances, axes = variances[-dims:].flip(0), axes[:, -dims:].flip(1)
+    smallest = (FLOOR * variances[0]).clamp_min(torch.finfo(torch.float32).tiny)
+    return (centred @ axes / variances.maximum(smallest).sqrt()).float()  # (N, dims)
+
+
+def kmeans(features: Tensor, k: int, seed: int, restarts: int = 1) -> tuple[Tensor, Tensor]:
+    """Centroids (K, D) and the cluster of each text (N,); clusters may be empty where texts are the same.
+
+    On one thread: with three or more, scikit-learn adds up in the order in which they finish, never quite the same.
+    """
+    rows = features.cpu().numpy()
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1, "openmp"):
+        found = KMeans(k, n_init=restarts, max_iter=ITERATIONS, random_state=seed).fit(rows)
+    centroids, assignment = torch.from_numpy(found.cluster_centers_), torch.from_numpy(found.labels_).long()
+    return centroids.to(features.device), assignment.to(features.device)
+
+
+def uniform_over_clusters(assignment: Tensor, n: int) -> Tensor:
+    """`n` texts (n,), of each cluster that has any equally many: the clusters take turns, each going through its texts
+    in a random order, and again from the start if it has too few."""
+    shuffled = torch.randperm(len(assignment))
+    grouped = shuffled[assignment[shuffled].argsort(stable=True)]  # (N,) cluster by cluster
+    _, sizes = assignment.unique(return_counts=True)  # (K,)
+    starts = sizes.cumsum(0) - sizes  # (K,)
+    turns = torch.arange(n)
+    cluster = torch.randperm(len(sizes))[turns % len(sizes)]  # (n,)
+    return grouped[starts[cluster] + turns // len(sizes) % sizes[cluster]]
+
+
+def drawn_seed() -> int:
+    """A seed for scikit-learn out of torch's."""
+    return int(torch.randint(2**31 - 1, ()))
+
+
+def draw_anew(classifier: nn.Linear) -> None:
+    """New weights in the same tensors, so that the optimiser still holds them."""
+    nn.init.normal_(classifier.weight, std=0.01)
+    nn.init.zeros_(classifier.bias)
+
+
+class DeepCluster(Method):
+    """DeepCluster: clusters of whitened features are the labels of the next epoch, for a new classifier each time."""
+
+    own: ClassVar = {"pretrain_epochs": 0, "view": "none", "coarse_weight": 0.0}
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.k = min(data.n_categories, len(data))
+        self.head = coarse_head(encoder, data)
+        self.classifier = nn.Linear(encoder.dimensions, self.k)
+        draw_anew(self.classifier)
+        self.assignment = torch.zeros_like(data.labels)  # (N,) until the first clustering
+        self.drawn: Tensor | None = None  # (N,) the texts of the epoch; None: each once
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {"tower": self.tower, "head": self.head, "classifier": self.classifier}
+
+    def state(self) -> dict[str, Tensor]:
+        return {"assignment": self.assignment} | ({} if self.drawn is None else {"drawn": self.drawn})
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.assignment, self.drawn = state["assignment"].to(self.data.labels.device), state.get("drawn")
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        features = self.encoder.features(self.data.tokens)  # (N, D)
+        dims = max(1, min(DIMENSIONS, features.shape[1], len(features) - 1))
+        features = F.normalize(whitened(features, dims), dim=1)  # (N, dims)
+        _, self.assignment = kmeans(features, self.k, seed=drawn_seed())
+        self.drawn = uniform_over_clusters(self.assignment.cpu(), len(self.data))
+        draw_anew(self.classifier)
+        return {"clusters": float(len(self.assignment.unique()))}
+
+    def training_subset(self) -> Tensor | None:
+        return self.drawn
+
+    def embed(self, pooled: Tensor) -> Tensor:
+        """What the classifier of the pseudo-labels sees of the pooled features (B, D)."""
+        return pooled
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        pooled = self.query(batch)  # (B, D)
+        logits = self.classifier(self.embed(pooled))  # (B, K)
+        parts = {"pseudo": F.cross_entropy(logits, self.assignment[batch.index])}
+        if self.settings.coarse_weight:
+            parts["coarse"] = self.settings.coarse_weight * coarse_loss(self.head, pooled, self.data, batch)
+        return parts
+
+
+class DeepClusterCE(DeepCluster):
+    """DeepCluster with the coarse cross-entropy beside it."""
+
+    own: ClassVar = DeepCluster.own | {"coarse_weight": 1.0}
+
+
+VARIANTS = {"deepcluster": DeepCluster, "deepcluster+ce": DeepClusterCE}

@@ -1,0 +1,64 @@
+"""NNCL, that is NNCLR (ICCV 2021): one view is replaced by its nearest neighbour, which must find the other view.
+
+Symmetric InfoNCE with the rest of the batch as negatives. It is also the first rung of the DNA paper's ladder, so what
+is not its idea is as in DNA: the support queue has a row for every training text (never the text's own is taken), it is
+refreshed before each epoch, τ is 0.07 (NNCLR: 0.1), and the compared features are the scored ones, with neither
+projection nor prediction head. No momentum encoder: the batch's rows become its second view's features.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.feature_queue import FeatureQueue
+from subtaxa.losses import info_nce
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.tokens import Batch
+
+
+@torch.no_grad()
+def nearest_other(features: Tensor, queue: Tensor, own: Tensor) -> Tensor:
+    """The row of the queue (N, D) most similar to each unit feature (B, D), its own row (B,) left out."""
+    similarity = features @ queue.T  # (B, N)
+    similarity.scatter_(1, own[:, None], -torch.inf)
+    return queue[similarity.argmax(1)]  # (B, D)
+
+
+class NNCL(Method):
+    """NNCL: the nearest neighbour of one view against the other view."""
+
+    own: ClassVar = {"temperature": 0.07}
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
+
+    def state(self) -> dict[str, Tensor]:
+        return {"queue": self.queue.rows}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.refresh(state["queue"])
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        self.queue.refresh(self.encoder.features(self.data.tokens))
+        return {}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        twice = self.encoder.batch(self.data.tokens, batch.index.repeat(2))
+        views = F.normalize(self.query(twice), dim=1)  # (2B, D)
+        first, second = views.chunk(2)  # (B, D) each
+        near_first, near_second = nearest_other(views, self.queue.rows, twice.index).chunk(2)
+        self.latest = second.detach()  # for the queue, after the step
+        tau = self.settings.temperature
+        return {"contrastive": (info_nce(near_first, second, tau) + info_nce(near_second, first, tau)) / 2}
+
+    def after_step(self, batch: Batch) -> None:
+        self.queue.write(self.gather(batch.index), self.gather(self.latest))
+
+
+VARIANTS = {"nncl": NNCL}

@@ -1,0 +1,57 @@
+"""SimCSE (EMNLP 2021): InfoNCE between two passes of the same text that differ by dropout alone.
+
+The other texts of the batch are the negatives. As with its authors, a dense layer with tanh is used in training only
+and the scored feature is the encoder's. Where lower layers are frozen and cached, dropout acts in the trained layers
+only. Our reading of the table: neither row is pretrained on the labels; "simcse" never sees them and "simcse+ce" adds
+the coarse cross-entropy jointly.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.losses import info_nce
+from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
+from subtaxa.tokens import Batch
+
+
+class SimCSE(Method):
+    """SimCSE: each text against itself under another dropout mask."""
+
+    own: ClassVar = {"view": "none", "temperature": 0.05, "coarse_weight": 0.0, "pretrain_epochs": 0}
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.head = coarse_head(encoder, data)
+        self.projection = nn.Sequential(nn.Linear(encoder.dimensions, encoder.dimensions), nn.Tanh())
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {"tower": self.tower, "head": self.head, "projection": self.projection}
+
+    def both(self, batch: Batch) -> Tensor:
+        """Pooled features (2B, D): the texts as they are, then their views; in one pass, where dropout differs."""
+        texts, views = self.encoder.inputs(batch), self.encoder.inputs(self._view(batch))
+        return self.tower(*(torch.cat(pair) for pair in zip(texts, views, strict=True)))
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        pooled = self.both(batch)  # (2B, D)
+        queries, keys = F.normalize(self.projection(pooled), dim=1).chunk(2)  # (B, D) each
+        parts = {"contrastive": info_nce(queries, keys, self.settings.temperature)}
+        if self.settings.coarse_weight:
+            coarse = coarse_loss(self.head, pooled[: len(queries)], self.data, batch)
+            parts["coarse"] = self.settings.coarse_weight * coarse
+        return parts
+
+
+class SimCSECE(SimCSE):
+    """SimCSE and the coarse cross-entropy."""
+
+    own: ClassVar = SimCSE.own | {"coarse_weight": 1.0}
+
+
+VARIANTS = {"simcse": SimCSE, "simcse+ce": SimCSECE}

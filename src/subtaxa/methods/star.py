@@ -1,0 +1,109 @@
+"""STAR (EMNLP 2024): DOWN with a second space, in which each text is a Gaussian and closeness is KL divergence.
+
+A head gives each text a diagonal Gaussian; d is the symmetric KL between the query's and those of the whole queue.
+L = CE + 0.05·L_KL + L_EU: L_KL is DOWN's loss on −d/τ, L_EU is DOWN's loss on cosine/τ whose denominator terms are
+multiplied by B^d, with B trained. So what is far in the one space is pushed away harder in the other.
+
+As in the authors' code: the head is a ReLU and one linear layer on the UNIT feature, its ELU + 1 is the variance, d is
+summed over the dimensions and is the mean of the two directions. The queue's Gaussians follow from its rows, so they
+cost no pass of the encoder. Chosen here: they come from a momentum copy of the head and are kept in a queue of their
+own (the authors run the trained head on all rows at each step); the head starts with small weights, so that d starts
+near 0 and STAR as DOWN, whatever the encoder's width: a large d would drown the cosine.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.feature_queue import FeatureQueue
+from subtaxa.losses import symmetric_kl, weighted_nce
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.dna import DNA
+from subtaxa.methods.down import DOWN
+from subtaxa.momentum import update_momentum
+from subtaxa.tokens import Batch
+
+DIMENSIONS = 128  # M, of the Gaussians
+DIVERGENCE_WEIGHT = 0.05  # of L_KL
+BASE, LEAST_BASE = 10.0, 1.001  # where B starts; at 1 and below, d would attract
+LEAST_VARIANCE = 0.01  # ELU + 1 alone comes arbitrarily close to 0; the authors add 1e-14
+
+
+class GaussianHead(nn.Module):
+    """Unit features (B, D) to means and variances side by side (B, 2M)."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(dimensions, 2 * DIMENSIONS)
+        nn.init.normal_(self.linear.weight, std=0.02)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        mean, raw = self.linear(F.relu(features)).chunk(2, dim=1)  # (B, M) each
+        return torch.cat([mean, F.elu(raw) + 1.0 + LEAST_VARIANCE], dim=1)
+
+
+class Penalty(nn.Module):
+    """B^d as its logarithm, d · ln B; B is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = nn.Parameter(torch.tensor(BASE))
+
+    def forward(self, divergence: Tensor) -> Tensor:
+        return divergence * self.base.clamp(min=LEAST_BASE).log()
+
+
+class StarDNA(DNA):
+    """STAR-DNA: STAR's loss in two spaces over the neighbours that DNA's filters keep."""
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.gaussian, self.penalty = GaussianHead(encoder.dimensions), Penalty()
+        self.momentum_gaussian = copy.deepcopy(self.gaussian).requires_grad_(False)
+        self.gaussians = FeatureQueue(torch.zeros(len(data), 2 * DIMENSIONS))
+
+    def modules(self) -> dict[str, nn.Module]:
+        heads = {"gaussian": self.gaussian, "momentum_gaussian": self.momentum_gaussian, "penalty": self.penalty}
+        return super().modules() | heads
+
+    def state(self) -> dict[str, Tensor]:
+        return super().state() | {"gaussians": self.gaussians.rows}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        super().load_state(state)
+        self.gaussians.refresh(state["gaussians"])
+
+    @torch.no_grad()
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        log = super().begin_epoch(epoch)
+        self.gaussians.refresh(self.momentum_gaussian(self.queue.rows))
+        return log
+
+    def contrast(self, queries: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """L_EU in its two parts, and 0.05·L_KL."""
+        chosen, tau = (self.positives[batch.index], self.weights[batch.index]), self.settings.temperature
+        d = symmetric_kl(self.gaussian(queries), self.gaussians.rows)  # (B, N)
+        alignment, uniformity = weighted_nce(queries @ self.queue.rows.T / tau, *chosen, self.penalty(d))
+        divergence = DIVERGENCE_WEIGHT * torch.stack(weighted_nce(-d / tau, *chosen)).sum()
+        return {"alignment": alignment, "uniformity": uniformity, "divergence": divergence}
+
+    @torch.no_grad()
+    def after_step(self, batch: Batch) -> None:
+        """Also moves the momentum copy of the head and rewrites the batch's Gaussians with it."""
+        super().after_step(batch)
+        update_momentum(self.momentum_gaussian, self.gaussian, self.settings.momentum)
+        index = self.gather(batch.index)
+        self.gaussians.write(index, self.momentum_gaussian(self.queue.rows[index]))
+
+
+class STAR(StarDNA, DOWN):
+    """STAR: DOWN's neighbours, compared both by cosine and by the KL divergence of Gaussians."""
+
+
+VARIANTS = {"star": STAR, "star-dna": StarDNA}

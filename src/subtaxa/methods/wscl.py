@@ -1,0 +1,113 @@
+"""WSCL, weighted self-contrastive learning (An et al., EMNLP 2022): a text's own shallow feature is its positive.
+
+As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
+encoder's deep features in the ring of the query's class, and nothing is pretrained. Chosen here: all negatives and the
+positive are in ONE denominator (their code adds three logarithms, one per kind of negative, without the positive);
+each depth has its own linear classifier (theirs share one, behind a dense layer); the momentum encoder follows every
+trained layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
+B texts in a batch, C coarse labels, Q rows in a ring, D dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.class_queue import ClassQueue, sample_within, scores_within
+from subtaxa.encoder import Encoder
+from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
+from subtaxa.momentum import update_momentum
+from subtaxa.tokens import Batch
+
+RING = 64  # Q
+SAME, OTHER = 1.0, 1.4  # how much a negative counts that has the query's coarse label, and one that has another
+SHALLOW_WEIGHT, CONTRAST_WEIGHT = 0.001, 0.008
+
+
+def shallow_layer(depth: int) -> int:
+    """The layer whose feature is the positive: the 8th of 12, and in proportion."""
+    return round(2 * depth / 3)
+
+
+def weighted_self_contrast(
+    deep: Tensor, shallow: Tensor, labels: Tensor, rows: Tensor, filled: Tensor, temperature: float
+) -> Tensor:
+    """InfoNCE from deep to own shallow features (B, D), all unit length, with weighted negatives: both features of the
+    other texts, and the filled (C, Q) rows (C, Q, D) of the query's own label."""
+    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)  # (B, B)
+    same = labels[:, None] == labels  # (B, B)
+    to_shallow = deep @ shallow.T / temperature  # (B, B), the positives on its diagonal
+    weights = torch.full_like(to_shallow, math.log(OTHER)).masked_fill(same, math.log(SAME))  # (B, B) logarithms
+    weights.masked_fill_(itself, 0.0)
+    to_deep = (deep @ deep.T / temperature).masked_fill(itself, -torch.inf)  # (B, B)
+    to_ring = scores_within(deep, labels, rows, filled) / temperature + math.log(SAME)  # (B, Q)
+    terms = torch.cat([to_shallow + weights, to_deep + weights, to_ring], 1)  # (B, 2B + Q)
+    return (terms.logsumexp(1) - to_shallow.diagonal()).mean()
+
+
+class WSCL(Method):
+    """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
+
+    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "view": "none"}
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.layer = shallow_layer(encoder.depth)
+        self.head, self.shallow_head = coarse_head(encoder, data), coarse_head(encoder, data)
+        self.momentum_tower = encoder.momentum_copy()
+        self.queue = ClassQueue.fitting(data.labels, data.n_labels, RING, encoder.dimensions)
+
+    def modules(self) -> dict[str, nn.Module]:
+        return {
+            "tower": self.tower,
+            "head": self.head,
+            "shallow_head": self.shallow_head,
+            "momentum": self.momentum_tower,
+        }
+
+    def state(self) -> dict[str, Tensor]:
+        return self.queue.state()
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.load_state(state)
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
+        if epoch == 0:
+            self.encoder.pipeline.eval()
+            for index in sample_within(self.data.labels, self.queue.length).split(256):
+                self._enqueue(self.encoder.batch(self.data.tokens, index))
+        return {}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        shallow, deep = self.tower(*self.encoder.inputs(self._view(batch)), layer=self.layer)  # (B, D) each
+        contrast = weighted_self_contrast(
+            F.normalize(deep, dim=1),
+            F.normalize(shallow, dim=1),
+            labels_of(self.data, batch),
+            self.queue.rows,
+            self.queue.filled,
+            self.settings.temperature,
+        )
+        return {
+            "coarse": coarse_loss(self.head, deep, self.data, batch),
+            "shallow": SHALLOW_WEIGHT * coarse_loss(self.shallow_head, shallow, self.data, batch),
+            "contrast": CONTRAST_WEIGHT * contrast,
+        }
+
+    def after_step(self, batch: Batch) -> None:
+        """Move the momentum encoder, then put its features of the batch into the rings."""
+        update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
+        self._enqueue(batch)
+
+    @torch.no_grad()
+    def _enqueue(self, batch: Batch) -> None:
+        keys = F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)  # (B, D)
+        self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
+
+
+VARIANTS = {"wscl": WSCL}
