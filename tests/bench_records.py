@@ -16,10 +16,26 @@ COUNTS = {
     "wos-part": (7, 34, 2_252, 2_420),
 }
 K = {"hwu64": 120, "clinc": 120, "wos-part": 60}
-COARSE = (
-    "alarm audio calendar cooking datetime email general iot lists music news play qa recommendation social takeaway "
-    "transport weather"
-).split()
+COARSE = [
+    "alarm",
+    "audio",
+    "calendar",
+    "cooking",
+    "datetime",
+    "email",
+    "general",
+    "iot",
+    "lists",
+    "music",
+    "news",
+    "play",
+    "qa",
+    "recommendation",
+    "social",
+    "takeaway",
+    "transport",
+    "weather",
+]
 
 
 def made_up(

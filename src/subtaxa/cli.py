@@ -237,7 +237,7 @@ def _bench(options: argparse.Namespace) -> None:
 def _methods(options: argparse.Namespace) -> None:
     from subtaxa.methods import variants
 
-    default = PRESETS["default"]["method"]
+    default, width = PRESETS["default"]["method"], max(map(len, variants()))
     for name, method in variants().items():
         mark = "  (default)" if name == default else ""
-        print(f"{name:12} {(method.__doc__ or '').strip().splitlines()[0]}{mark}")
+        print(printable(f"{name:{width}} {(method.__doc__ or '').strip().partition(chr(10))[0]}{mark}"))

@@ -54,7 +54,7 @@ def by_bertopic(task: Task) -> Ints:
     bertopic, umap = _bertopic()
     if len(task.texts) < 3 * SMALLEST:
         return np.zeros(len(task.texts), dtype=np.int64)
-    plane = umap.UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=task.seed)
+    plane = umap.UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=task.seed, n_jobs=1)
     model = bertopic.BERTopic(umap_model=plane, min_topic_size=SMALLEST, calculate_probabilities=False)
     found, _ = model.fit_transform(task.texts, embeddings=task.features)
     return _without_noise(task.features, np.array(found, dtype=np.int64))
@@ -115,7 +115,7 @@ def _frozen(texts: tuple[str, ...], encoder: str, pooling: str, max_tokens: int 
     """Unit features (N, D) by sentence-transformers itself."""
     pipeline = load_pipeline(encoder, pooling)
     if max_tokens != "model":
-        pipeline.max_seq_length = int(max_tokens)
+        pipeline.max_seq_length = min(int(max_tokens), pipeline.max_seq_length or int(max_tokens))
     return unit(pipeline.encode(list(texts), show_progress_bar=False))
 
 

@@ -36,7 +36,7 @@ def add_commands(bench: argparse.ArgumentParser, kind: type[argparse.ArgumentPar
     run.add_argument("--method", metavar="NAME", nargs="+", help="see `subtaxa methods`, and the baselines")
     run.add_argument("--all", action="store_true", help="every row and every figure of the paper")
     run.add_argument("--only-missing", action="store_true", help="say nothing of runs that are finished")
-    run.add_argument("--seeds", metavar="N", nargs="+", default=["0"], help="one run for each (default: 0)")
+    run.add_argument("--seeds", metavar="N", nargs="+", help="one run for each (default: 0)")
     run.add_argument("--preset", default="default", help=f"{' or '.join(PRESETS)} (default: default)")
     run.add_argument("--limit", metavar="N", help="train on this many texts only")
     run.add_argument("--quiet", action="store_true", help="no progress, only the results")
@@ -63,7 +63,7 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, say: Say, progress: Progress) -> None:
-    jobs, datasets = list(_jobs(options)), _Datasets(options)
+    jobs, datasets = list(_jobs(options)), _Datasets(options, progress)
     from subtaxa.bench.jobs import missing
     from subtaxa.bench.running import run, settings_of
 
@@ -98,19 +98,18 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
     changes = {name: check(name, value) for name in SETTINGS if (value := getattr(options, name)) is not None}
     if options.preset not in PRESETS:
         raise SettingError(f"unknown preset {options.preset!r}: use {' or '.join(PRESETS)}")
-    limit = _number(options.limit, "limit") if options.limit else None
+    limit = None if options.limit is None else _number(options.limit, "limit", 1)
     if options.all:
-        if options.dataset or options.method:
-            raise SettingError("--all runs everything: leave out --dataset and --method")
+        if options.dataset or options.method or options.seeds:
+            raise SettingError("--all runs everything: leave out --dataset, --method and --seeds")
         yield from everything(options.preset, limit, changes)
         return
     if not options.dataset or not options.method:
         raise SettingError("say what to run: --dataset NAME --method NAME, or --all")
     for method in options.method:
         _check_method(method)
-        for seed in options.seeds:
-            name = options.dataset if not _is_file(options) else Path(options.dataset).name.split(".")[0]
-            yield Job(name, method, options.preset, _number(seed, "seeds"), limit, changes)
+        for seed in options.seeds or ["0"]:
+            yield Job(Path(options.dataset).name, method, options.preset, _number(seed, "seeds"), limit, changes)
 
 
 def _check_method(name: str) -> None:
@@ -121,24 +120,19 @@ def _check_method(name: str) -> None:
         raise SettingError(f"unknown method {name!r}: use {', '.join([*variants(), *BASELINES])}")
 
 
-def _is_file(options: argparse.Namespace) -> bool:
-    from subtaxa.bench.datasets import DATASETS
-
-    return options.dataset not in DATASETS
-
-
 class _Datasets(dict[str, "Dataset"]):
-    """Each data set, read when it is first asked for."""
+    """Each data set, read when it is first asked for, with a word on what was skipped."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, progress: Progress) -> None:
         super().__init__()
-        self.options = options
+        self.options, self.progress = options, progress
 
     def __missing__(self, name: str) -> Dataset:
         from subtaxa.bench.datasets import DATASETS, from_file, load
+        from subtaxa.cli import printable
 
         options = self.options
-        if name in DATASETS:
+        if name in DATASETS and options.dataset in (None, name):
             if not options.data:
                 raise InputError(f"--data is missing: name the folder that holds the files of {name}")
             self[name] = load(name, Path(options.data))
@@ -148,12 +142,14 @@ class _Datasets(dict[str, "Dataset"]):
             if not options.label or not options.fine:
                 raise InputError(f"name the columns of {options.dataset!r}: --label COLUMN --fine COLUMN")
             self[name] = from_file(Path(options.dataset), options.text, options.label, options.fine)
+        for note in self[name].notes:
+            self.progress.say(printable(note))
         return self[name]
 
 
-def _number(value: str, name: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise SettingError(f"--{name} is {value!r}: it must be a whole number")
+def _number(value: str, name: str, least: int = 0) -> int:
+    if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
+        raise SettingError(f"--{name} is {value!r}: it must be a whole number from {least} to {2**31 - 1}")
     return int(value)
 
 

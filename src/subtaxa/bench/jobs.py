@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -12,9 +14,9 @@ from typing import Any
 
 from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
-from subtaxa.storage import json_text, read_json
+from subtaxa.storage import json_text
 
-RECORD, MAP, CHECKPOINT, LOCK = "record.json", "map.csv", "checkpoint", "lock"
+RECORD, MAP, CHECKPOINT, IDENTITY, LOCK = "record.json", "map.csv", "checkpoint", "identity.json", "lock"
 FORMAT = 1
 
 
@@ -73,7 +75,10 @@ def read_record(folder: Path) -> Record | None:
     path = folder / RECORD
     if not path.exists():
         return None
-    content = read_json(path)
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT or "scores" not in content:
         raise SubtaxaError(f"{str(path)!r} is not a run record of this version: delete it and run it again")
     return Record(content, folder)
@@ -88,6 +93,17 @@ def read_all(root: Path) -> list[Record]:
 def identity(job: Job) -> dict[str, Any]:
     """The fields of a job for its record, in plain JSON types."""
     return dict(json.loads(json.dumps(asdict(job))))
+
+
+def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether there is a training to go on with. One that was begun with other data or settings is begun again."""
+    file, wanted = folder / IDENTITY, json_text(identity).encode()
+    if file.exists() and file.read_bytes() == wanted:
+        return True
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_whole(file, wanted)
+    return False
 
 
 @contextmanager
@@ -114,13 +130,24 @@ def missing(jobs: Iterable[Job], root: Path) -> list[Job]:
 
 
 def chosen(records: list[Record], variant: str | None) -> list[Record]:
-    """The runs of one variant, by default the one with the most runs, and those that change one more setting of it."""
-    names = [record_variant(record) for record in records]
-    best = variant or max(sorted(set(names)), key=lambda name: (names.count(name), -len(name)))
-    kept = [r for r, name in zip(records, names, strict=True) if name == best or name.startswith(f"{best}_")]
-    if not kept:
-        raise SubtaxaError(f"there is no run {best!r}: there are {', '.join(sorted(set(names)))}")
+    """For each data set the runs of one variant, by default the one with the most runs, and those that change one more
+    setting of it."""
+    names = {record_variant(record) for record in records}
+    if variant is not None and variant not in names:
+        raise SubtaxaError(f"there is no run {variant!r}: there are {', '.join(sorted(names))}")
+    kept = []
+    for dataset in dict.fromkeys(record.dataset for record in records):
+        runs = [record for record in records if record.dataset == dataset]
+        count = Counter(record_variant(run) for run in runs)
+        name = variant or max(sorted(count), key=lambda name: (count[name], -len(name)))
+        main = next((run for run in runs if record_variant(run) == name), None)
+        kept += [run for run in runs if main is not None and _at_most_one_more(run, main)]
     return kept
+
+
+def _at_most_one_more(run: Record, main: Record) -> bool:
+    same = (run.preset, run.limit) == (main.preset, main.limit)
+    return same and main.changes.items() <= run.changes.items() and len(run.changes) <= len(main.changes) + 1
 
 
 def record_variant(record: Record) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,4 +30,5 @@ def _by_usage() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, the others kilobytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
@@ -23,14 +24,17 @@ WATCH_RESTARTS = 3  # of k-means after each epoch, for the curves only
 
 
 def kmeans(features: Floats, number: int, seed: int, restarts: int) -> Ints:
-    """The category of each text by the library's k-means."""
-    return KMeans(min(number, len(features)), n_init=restarts, random_state=seed).fit_predict(features).astype(np.int64)
+    """The category of each text by the library's k-means, in one thread: several add up in an order that varies."""
+    with threadpool_limits(1, "openmp"):
+        found = KMeans(min(number, len(features)), n_init=restarts, random_state=seed).fit_predict(features)
+    return found.astype(np.int64)
 
 
 def nearest_mean(features: Floats, assignment: Ints, new: Floats) -> Ints:
     """New rows filed under the nearest category mean of the old ones; both are unit rows."""
-    centroids = unit(means(features, assignment, int(assignment.max()) + 1)[0])  # (K, D)
-    return np.asarray((new @ centroids.T).argmax(1), dtype=np.int64)
+    names, inside = np.unique(assignment, return_inverse=True)  # k-means may leave a number out
+    centroids = unit(means(features, inside, len(names))[0])  # (K, D)
+    return np.asarray(names[(new @ centroids.T).argmax(1)], dtype=np.int64)
 
 
 def score_features(

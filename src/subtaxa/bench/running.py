@@ -26,30 +26,41 @@ from subtaxa.bench.protocols import FineWatcher, score_features
 from subtaxa.bench.scoring import Score
 from subtaxa.clustering import Floats
 from subtaxa.encoder import Encoder
+from subtaxa.errors import SubtaxaError
 from subtaxa.how_many import neighbours_for
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
 from subtaxa.runs import LIBRARIES
 from subtaxa.settings import Settings
+from subtaxa.storage import neutral
 from subtaxa.tokens import Tokens
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
 
+MAPPED = ("wscl", "dna")  # drawn in figure 5
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
 
 
 def run(job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "") -> jobs.Record | None:
     """The record of a run, made now unless it exists; None if another process is at it."""
-    folder = job.folder(root)
-    done = jobs.read_record(folder)
+    folder, dataset = job.folder(root), dataset.limited(job.limit)
+    done = _finished(folder, dataset)
     if done is not None:
         return done
     with jobs.locked(folder) as ours:
         if not ours:
             return None
-        done = jobs.read_record(folder)  # another process may have just finished it
-        return done or _run(job, dataset.limited(job.limit), folder, progress, command)
+        done = _finished(folder, dataset)  # another process may have just finished it
+        return done or _run(job, dataset, folder, progress, command)
+
+
+def _finished(folder: Path, dataset: Dataset) -> jobs.Record | None:
+    """The record, if there is one; a run of other data under the same name is refused."""
+    done = jobs.read_record(folder)
+    if done is not None and done.data.get("fingerprint", dataset.fingerprint) != dataset.fingerprint:
+        raise SubtaxaError(f"{str(folder)!r} is a run on other data of that name: name another folder with --runs")
+    return done
 
 
 def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
@@ -65,28 +76,30 @@ def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
 def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str) -> jobs.Record:
     settings, peak, begun = settings_of(job, dataset), Peak(), time.perf_counter()
     checkpoint = folder / jobs.CHECKPOINT
-    resumed = checkpoint.exists()
+    resumed = False
     history: History = []
     if job.method in baselines.BASELINES:
         scores = baselines.run(job.method, dataset, settings, job.seed, progress)
     else:
-        checkpoint.mkdir(parents=True, exist_ok=True)
+        resumed = jobs.open_checkpoint(checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict()})
         train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint)
         with progress.step("Scoring"):
             scores = score_features(
                 train_features, test_features, dataset.test.fine, dataset.n_fine, job.seed, settings.restarts
             )
-            write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
+            if job.method in MAPPED:
+                write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
     record = jobs.write_record(
         folder,
         {
             **jobs.identity(job),
-            "settings": settings.to_dict(),
+            "settings": settings.to_dict() | {"method": job.method},
             "data": {
                 "train": len(dataset.train),
                 "test": len(dataset.test),
                 "coarse": dataset.n_coarse,
                 "fine": dataset.n_fine,
+                "fingerprint": dataset.fingerprint,
                 "skipped": {"train": dataset.train.skipped, "test": dataset.test.skipped},
                 "notes": list(dataset.notes),
             },
@@ -143,14 +156,16 @@ def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Prog
 def _map(features: Floats, dataset: Dataset, seed: int) -> str:
     """The test texts on a plane by t-SNE, with their labels: what figure 5 is drawn from. No texts."""
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     perplexity = min(30.0, max(1.0, (len(features) - 1) / 3))
-    places = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)  # (N, 2)
+    with threadpool_limits(1, "openmp"):  # as in k-means; and on a busy machine its threads wait long for each other
+        places = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)  # (N, 2)
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["x", "y", "coarse", "fine"])
     for (x, y), coarse, fine in zip(places, dataset.test.coarse, dataset.test.fine, strict=True):
-        rows.writerow([f"{x:.2f}", f"{y:.2f}", coarse, fine])
+        rows.writerow([f"{x:.2f}", f"{y:.2f}", neutral(coarse), neutral(fine)])
     return out.getvalue()
 
 
@@ -160,7 +175,7 @@ def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:
         "whole": round(whole, 1),
         "resumed": resumed,  # then `whole` counts the last piece only
         "training": round(sum(row.get("seconds", 0.0) for row in history), 1),
-        "per_epoch": round(sum(epochs) / len(epochs), 2) if epochs else None,
+        "per_epoch": round(sum(epochs) / len(epochs), 2) if sum(epochs) else None,
     }
 
 

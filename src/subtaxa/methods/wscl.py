@@ -1,10 +1,10 @@
 """WSCL, weighted self-contrastive learning (An et al., EMNLP 2022): a text's own shallow feature is its positive.
 
 As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
-encoder's deep features in the ring of the query's class, and nothing is pretrained. Chosen here: all negatives and the
-positive are in ONE denominator (their code adds three logarithms, one per kind of negative, without the positive);
-each depth has its own linear classifier (theirs share one, behind a dense layer); the momentum encoder follows every
-trained layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
+encoder's deep features in the ring of the query's class, each kind has a denominator of its own without the positive
+(one common denominator gave 47 in place of what results/README.md shows), and nothing is pretrained. Chosen here: each
+depth has its own linear classifier (theirs share one, behind a dense layer); the momentum encoder follows every trained
+layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
 B texts in a batch, C coarse labels, Q rows in a ring, D dimensions.
 """
 
@@ -36,17 +36,23 @@ def shallow_layer(depth: int) -> int:
 def weighted_self_contrast(
     deep: Tensor, shallow: Tensor, labels: Tensor, rows: Tensor, filled: Tensor, temperature: float
 ) -> Tensor:
-    """InfoNCE from deep to own shallow features (B, D), all unit length, with weighted negatives: both features of the
-    other texts, and the filled (C, Q) rows (C, Q, D) of the query's own label."""
+    """From deep to own shallow features (B, D), all unit length, away from three kinds of weighted negatives: shallow
+    and deep features of the other texts, and the filled (C, Q) rows (C, Q, D) of the query's own label."""
     itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)  # (B, B)
     same = labels[:, None] == labels  # (B, B)
     to_shallow = deep @ shallow.T / temperature  # (B, B), the positives on its diagonal
-    weights = torch.full_like(to_shallow, math.log(OTHER)).masked_fill(same, math.log(SAME))  # (B, B) logarithms
-    weights.masked_fill_(itself, 0.0)
-    to_deep = (deep @ deep.T / temperature).masked_fill(itself, -torch.inf)  # (B, B)
+    to_deep = deep @ deep.T / temperature  # (B, B)
+    weights = torch.full_like(to_deep, math.log(OTHER)).masked_fill(same, math.log(SAME))  # (B, B) logarithms
+    weights = weights.masked_fill(itself, -torch.inf)
     to_ring = scores_within(deep, labels, rows, filled) / temperature + math.log(SAME)  # (B, Q)
-    terms = torch.cat([to_shallow + weights, to_deep + weights, to_ring], 1)  # (B, 2B + Q)
-    return (terms.logsumexp(1) - to_shallow.diagonal()).mean()
+    negatives = sum(_log_sum(scores) for scores in (to_shallow + weights, to_deep + weights, to_ring))  # (B,)
+    return (negatives - to_shallow.diagonal()).mean()
+
+
+def _log_sum(scores: Tensor) -> Tensor:
+    """log Σ exp over each row (B, n), or 0 where there is nothing but −inf."""
+    none = (scores == -torch.inf).all(1)  # (B,)
+    return scores.masked_fill(none[:, None], 0.0).logsumexp(1).masked_fill(none, 0.0)
 
 
 class WSCL(Method):

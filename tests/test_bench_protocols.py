@@ -1,0 +1,126 @@
+"""Both ways of scoring, and the watcher that knows the fine labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from planted import blobs, same_partition, unit_rows
+
+from subtaxa.bench.protocols import FineWatcher, kmeans, nearest_mean, score_features
+
+NAMES = np.array(["refund", "charge", "parcel", "letter", "password"])
+
+
+def test_nearest_mean_files_by_the_direction_of_the_mean() -> None:
+    old = unit_rows(np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]))
+    new = unit_rows(np.array([[3.0, 1.0], [1.0, 3.0], [5.0, 4.9]]))
+    assert nearest_mean(old, np.array([0, 0, 1, 1]), new).tolist() == [0, 1, 0]
+    assert nearest_mean(old, np.array([1, 1, 0, 0]), new).tolist() == [1, 0, 1]
+
+
+def test_nearest_mean_against_a_slow_loop() -> None:
+    rng = np.random.default_rng(0)
+    old, new = unit_rows(rng.normal(size=(60, 5))), unit_rows(rng.normal(size=(20, 5)))
+    assignment = rng.integers(0, 6, 60)
+    expected = []
+    for row in new:
+        similarity = []
+        for category in range(6):
+            mean = old[assignment == category].mean(0)
+            similarity.append(float(row @ mean / np.linalg.norm(mean)))
+        expected.append(int(np.argmax(similarity)))
+    assert nearest_mean(old, assignment, new).tolist() == expected
+
+
+def test_a_number_that_no_text_has_attracts_nothing() -> None:
+    """k-means leaves numbers out when there are fewer distinct texts than categories."""
+    old = unit_rows(np.array([[1.0, 0.0], [0.9, 0.1]]))
+    against = unit_rows(np.array([[-1.0, 0.0]]))  # every mean is on the other side
+    assert nearest_mean(old, np.array([2, 5]), against).tolist() == [5]
+
+
+def test_separable_blobs_score_100_by_both_protocols() -> None:
+    train = blobs([[30, 20], [25, 10, 15]])
+    test = blobs([[6, 9], [5, 7, 4]], seed=0)  # the same centres
+    scores = score_features(train.features, test.features, NAMES[test.truth].tolist(), 5, 0, 3)
+    assert list(scores) == ["paper", "centroid"]
+    for found in scores.values():
+        assert (found.acc, found.ari, found.nmi) == pytest.approx((100, 100, 100))
+
+
+def test_only_centroid_depends_on_the_training_texts() -> None:
+    train, test = blobs([[30, 20], [25, 10, 15]], seed=1), blobs([[6, 9], [5, 7, 4]], seed=0)  # other centres
+    scores = score_features(train.features, test.features, NAMES[test.truth].tolist(), 5, 0, 3)
+    assert scores["paper"].acc == pytest.approx(100)
+    assert scores["centroid"].acc < 100
+
+
+def test_kmeans_finds_blobs_the_same_each_time_and_survives_too_few_texts() -> None:
+    data = blobs([[30, 20], [25, 10, 15]])
+    found = kmeans(data.features, 5, 3, 4)
+    assert same_partition(found, data.truth)
+    assert found.tolist() == kmeans(data.features, 5, 3, 4).tolist()
+    assert sorted(kmeans(data.features[:3], 5, 0, 1)) == [0, 1, 2]
+
+
+def slow_mined(indices: torch.Tensor, kept: torch.Tensor, fine: list[str]) -> tuple[float, float]:
+    right = counted = 0
+    for i, row in enumerate(indices.tolist()):
+        for place, j in enumerate(row):
+            if j != i and kept[i, place]:
+                counted += 1
+                right += fine[i] == fine[j]
+    return right / counted if counted else math.nan, counted / len(indices)
+
+
+def watcher(fine: list[str]) -> FineWatcher:
+    return FineWatcher(fine, [], 3, 0, lambda: np.empty((0, 1), dtype=np.float32))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mined_against_a_slow_loop(seed: int) -> None:
+    torch.manual_seed(seed)
+    n, k = 40, 7
+    fine = [str(NAMES[i]) for i in torch.randint(5, (n,)).tolist()]
+    indices = torch.randint(n, (n, k))
+    indices[:, 0] = torch.arange(n)  # as retrieval has it: the text itself comes first
+    stages = {
+        "knn": torch.ones(n, k, dtype=torch.bool),
+        "label": torch.rand(n, k) < 0.6,
+        "rank": torch.rand(n, k) < 0.1,
+    }
+    log = watcher(fine).mined(indices, stages)
+    assert list(log) == [f"{what}_{stage}" for stage in stages for what in ("accuracy", "count")]
+    for stage, kept in stages.items():
+        accuracy, count = slow_mined(indices, kept, fine)
+        assert log[f"accuracy_{stage}"] == pytest.approx(accuracy)
+        assert log[f"count_{stage}"] == pytest.approx(count)
+
+
+def test_a_text_does_not_count_as_its_own_neighbour() -> None:
+    indices = torch.tensor([[0, 1], [1, 0], [2, 2]])  # the third has no neighbour but itself, also as padding
+    log = watcher(["a", "b", "b"]).mined(indices, {"knn": torch.ones(3, 2, dtype=torch.bool)})
+    assert log == {"accuracy_knn": 0.0, "count_knn": pytest.approx(2 / 3)}
+
+
+def test_accuracy_is_nan_where_nothing_is_kept() -> None:
+    indices = torch.tensor([[0, 1], [1, 0]])
+    alone = torch.tensor([[True, False], [True, False]])
+    log = watcher(["a", "a"]).mined(indices, {"knn": torch.ones(2, 2, dtype=torch.bool), "rank": alone})
+    assert log["accuracy_knn"] == 1.0
+    assert math.isnan(log["accuracy_rank"])
+    assert log["count_rank"] == 0.0
+
+
+def test_the_watcher_scores_the_test_texts_after_each_epoch() -> None:
+    test = blobs([[6, 9], [5, 7, 4]])
+    features = [
+        test.features,
+        unit_rows(np.ones((len(test), 3)) + np.random.default_rng(0).normal(size=(len(test), 3))),
+    ]
+    watching = FineWatcher([], NAMES[test.truth].tolist(), 5, 0, lambda: features.pop(0))
+    assert watching.epoch() == pytest.approx({"acc": 100, "ari": 100, "nmi": 100})
+    assert watching.epoch()["acc"] < 100
