@@ -123,3 +123,12 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SubtaxaError, match=r"pip install 'subtaxa\[bench\]'"):
         write_figure("3a", [made_up(tmp_path / "runs", "hwu64", "dna", history=dna_history())], tmp_path)
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_another_method_has_its_own_file(tmp_path: Path) -> None:
+    made_up(tmp_path / "runs", "hwu64", "down", history=dna_history(1))
+    records = chosen(read_all(tmp_path / "runs"), None)
+    assert write_figure("3c", records, tmp_path, "down")[0].name == "figure3c-down.svg"
+    with pytest.raises(InputError, match="needs a run of dna"):
+        write_figure("3c", records, tmp_path)

@@ -270,3 +270,24 @@ def test_published_figures() -> None:
     assert all(published.ablation(row, "hwu64", "acc") for row in TABLE3)
     assert published.ablation("NNCL", "clinc", "acc") is None
     assert published.counts("clinc-lt") == {}
+
+
+def test_each_data_set_has_its_own_main_variant(tmp_path: Path) -> None:
+    """Epochs may be fewer on larger data: the variant with the most runs counts, data set by data set."""
+    for method in ("bert", "dna", "down"):
+        made_up(tmp_path, "hwu64", method, changes={"epochs": 4})
+    for method in ("bert", "dna"):
+        made_up(tmp_path, "clinc", method, changes={"epochs": 2})
+    made_up(tmp_path, "clinc", "dna", changes={"epochs": 4, "temperature": 0.1})
+    made_up(tmp_path, "hwu64", "dna", changes={"epochs": 4, "batch_size": 32})
+    found = {(r.dataset, r.method, *sorted(r.changes)) for r in chosen(read_all(tmp_path), None)}
+    assert found == {
+        ("hwu64", "bert", "epochs"),
+        ("hwu64", "dna", "epochs"),
+        ("hwu64", "down", "epochs"),
+        ("hwu64", "dna", "batch_size", "epochs"),
+        ("clinc", "bert", "epochs"),
+        ("clinc", "dna", "epochs"),
+    }
+    only = chosen(read_all(tmp_path), "default_epochs=2")
+    assert {run.dataset for run in only} == {"clinc"}

@@ -50,6 +50,7 @@ def add_commands(bench: argparse.ArgumentParser, kind: type[argparse.ArgumentPar
     table.add_argument("number", choices=["1", "2", "3", "4"])
     figure = commands.add_parser("figure", help="a figure of the paper, from finished runs")
     figure.add_argument("number", choices=["3a", "3b", "3c", "4", "5", "7"])
+    figure.add_argument("--method", default="dna", metavar="NAME", help="of another method than dna (not figure 5)")
     compare = commands.add_parser("compare", help="ours beside the paper's, with difference and spread")
     for command, make in ((table, _table), (figure, _figure), (compare, _compare)):
         _add_runs(command)
@@ -162,7 +163,7 @@ def _table(options: argparse.Namespace, say: Say, progress: Progress) -> None:
 def _figure(options: argparse.Namespace, say: Say, progress: Progress) -> None:
     from subtaxa.bench.figures import write_figure
 
-    for path in write_figure(options.number, _records(options), Path(options.out)):
+    for path in write_figure(options.number, _records(options), Path(options.out), options.method):
         say(str(path))
 
 

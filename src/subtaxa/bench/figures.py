@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 RANGE = "from the lowest to the highest seed. "
 SCORE = "score on the test texts (%)"
-METHODS = {"wscl": "WSCL", "dna": "DNA"}  # of figure 5
+METHODS = {"wscl": "WSCL", "dna": "DNA"}  # of figure 5, whatever the method asked for
 Place = tuple[float, float, str]  # x, y and the coarse label of a text
 Points = Mapping[int, Spread]  # a curve: x, and y over the seeds
 
 
-def write_figure(number: str, records: list[Record], out: Path) -> list[Path]:
-    """Write figure<number>.svg and .png; returns their paths."""
-    draw: dict[str, Callable[[list[Record]], Figure]] = {
+def write_figure(number: str, records: list[Record], out: Path, method: str = "dna") -> list[Path]:
+    """Write figure<number>.svg and .png, of another method than DNA with its name; returns their paths."""
+    draw: dict[str, Callable[[list[Record], str], Figure]] = {
         "3a": neighbour_accuracy,
         "3b": neighbour_count,
         "3c": performance,
@@ -47,35 +47,37 @@ def write_figure(number: str, records: list[Record], out: Path) -> list[Path]:
         "5": maps,
     }
     with style.styled():
-        return style.save(draw[number](records), out / f"figure{number}")
+        return style.save(
+            draw[number](records, method), out / f"figure{number}{'' if method == 'dna' else f'-{method}'}"
+        )
 
 
-def neighbour_accuracy(records: list[Record]) -> Figure:
+def neighbour_accuracy(records: list[Record], method: str = "dna") -> Figure:
     keys = {label: f"accuracy_{stage}" for stage, label in STAGES.items()}
-    return _by_epoch(records, keys, "right neighbours (%)", 100.0)
+    return _by_epoch(records, method, keys, "right neighbours (%)", 100.0)
 
 
-def neighbour_count(records: list[Record]) -> Figure:
+def neighbour_count(records: list[Record], method: str = "dna") -> Figure:
     keys = {label: f"count_{stage}" for stage, label in STAGES.items()}
-    figure = _by_epoch(records, keys, "neighbours per text", 1.0)
+    figure = _by_epoch(records, method, keys, "neighbours per text", 1.0)
     for panel in figure.axes:
         panel.set_ylim(bottom=0)
     return figure
 
 
-def performance(records: list[Record]) -> Figure:
-    return _by_epoch(records, {measure.upper(): measure for measure in MEASURES}, SCORE, 1.0)
+def performance(records: list[Record], method: str = "dna") -> Figure:
+    return _by_epoch(records, method, {measure.upper(): measure for measure in MEASURES}, SCORE, 1.0)
 
 
-def influence_of_k(records: list[Record]) -> Figure:
-    return _by_setting(records, "neighbours", "k, neighbours retrieved")
+def influence_of_k(records: list[Record], method: str = "dna") -> Figure:
+    return _by_setting(records, method, "neighbours", "k, neighbours retrieved")
 
 
-def influence_of_m(records: list[Record]) -> Figure:
-    return _by_setting(records, "rank_dimensions", "m, components compared by the rank filter")
+def influence_of_m(records: list[Record], method: str = "dna") -> Figure:
+    return _by_setting(records, method, "rank_dimensions", "m, components compared by the rank filter")
 
 
-def maps(records: list[Record]) -> Figure:
+def maps(records: list[Record], method: str = "dna") -> Figure:
     """The test texts on a plane, by WSCL and by DNA, with a colour and marker for each coarse label."""
     runs = _pair(main_runs(records))
     places = [_read_map(run) for run in runs]
@@ -122,13 +124,13 @@ def _square(panel: Axes, rows: list[Place]) -> None:
     panel.spines[:].set(visible=True, color="#BBBBBB")
 
 
-def _by_epoch(records: list[Record], keys: Mapping[str, str], y: str, scale: float) -> Figure:
+def _by_epoch(records: list[Record], method: str, keys: Mapping[str, str], y: str, scale: float) -> Figure:
     """Curves of the epochs of DNA, a panel for each data set."""
     from matplotlib.ticker import MaxNLocator
 
-    found = {name: runs for name, runs in by_dataset(of(main_runs(records), "dna")).items() if any(map(epochs, runs))}
+    found = {name: runs for name, runs in by_dataset(of(main_runs(records), method)).items() if any(map(epochs, runs))}
     if not found:
-        raise InputError("this figure needs a run of dna: `subtaxa bench run --method dna` makes one")
+        raise InputError(f"this figure needs a run of {method}: `subtaxa bench run --method {method}` makes one")
     used = [run for runs in found.values() for run in runs]
     several = f"Bands: {RANGE}" if any(len(runs) > 1 for runs in found.values()) else ""
     figure, axes = style.panels([title(name) for name in found], y, "epoch", several + _small_print(used))
@@ -148,14 +150,16 @@ def _epoch_points(runs: list[Record], key: str, scale: float) -> Points:
     }
 
 
-def _by_setting(records: list[Record], setting: str, x: str) -> Figure:
+def _by_setting(records: list[Record], method: str, setting: str, x: str) -> Figure:
     """ACC, ARI and NMI of DNA over one setting, a panel for each data set; the value of the main runs is marked."""
     from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-    found = sweep(records, "dna", setting)
+    found = sweep(records, method, setting)
     if not found:
         option = setting.replace("_", "-")
-        raise InputError(f"this figure needs runs of dna that differ in one setting: `subtaxa bench run --{option} N`")
+        raise InputError(
+            f"this figure needs runs of {method} that differ in one setting: `subtaxa bench run --{option} N`"
+        )
     main = {run.folder for run in main_runs(records)}
     used = [run for points in found.values() for runs in points.values() for run in runs]
     several = f"Bars: {RANGE}" if any(len(runs) > 1 for points in found.values() for runs in points.values()) else ""

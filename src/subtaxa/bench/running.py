@@ -175,7 +175,7 @@ def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:
         "whole": round(whole, 1),
         "resumed": resumed,  # then `whole` counts the last piece only
         "training": round(sum(row.get("seconds", 0.0) for row in history), 1),
-        "per_epoch": round(sum(epochs) / len(epochs), 2) if sum(epochs) else None,
+        "per_epoch": round(sum(epochs) / len(epochs), 2) or None if epochs else None,
     }
 
 

@@ -140,12 +140,12 @@ def _braces(names: Iterable[str]) -> str:
 
 
 def circumstances(records: list[Record]) -> str:
-    """Under what the runs were made: encoder packaged, 4 epochs, 2 cores, 2 threads."""
+    """Under what the runs were made: encoder packaged, 4 epochs, 2 cores, threads per run 2."""
     parts = [
         ("encoder", {r.settings["encoder"] for r in records}, ""),
         ("", {r.settings["epochs"] for r in records if r.history and r.settings["epochs"]}, "epochs"),
         ("", {r.machine["cores"] for r in records}, "cores"),
-        ("", {r.machine["threads"] for r in records}, "threads"),
+        ("threads per run", {r.machine["threads"] for r in records}, ""),
         ("trained on", {r.limit for r in records if r.limit}, "texts only"),
     ]
     return ", ".join(

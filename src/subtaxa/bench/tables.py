@@ -186,7 +186,10 @@ def _scores(runs: list[Record]) -> list[str]:
 
 
 def _costs(runs: list[Record]) -> list[str]:
-    seconds, memory = spread(run.seconds["per_epoch"] for run in runs), spread(run.peak_memory_mb for run in runs)
+    seconds, memory = (
+        spread(run.seconds["per_epoch"] or None for run in runs),
+        spread(run.peak_memory_mb for run in runs),
+    )
     return [f"{seconds.mean:.1f}" if seconds else NOTHING, f"{max(memory.values):,.0f}" if memory else NOTHING]
 
 
@@ -196,7 +199,10 @@ def _cells(runs: list[Record]) -> dict[str, Any]:
     for protocol in PROTOCOLS:
         for measure in MEASURES:
             row |= _mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
-    seconds, memory = spread(run.seconds["per_epoch"] for run in runs), spread(run.peak_memory_mb for run in runs)
+    seconds, memory = (
+        spread(run.seconds["per_epoch"] or None for run in runs),
+        spread(run.peak_memory_mb for run in runs),
+    )
     row |= {"seconds_per_epoch": seconds and seconds.mean, "peak_memory_mb": memory and int(max(memory.values))}
     return {**row, "runs": _runs(runs)}
 
