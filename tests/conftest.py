@@ -41,6 +41,22 @@ def planted_corpus(per_topic: int = 30, seed: int = 0) -> tuple[list[str], list[
     return list(texts), list(labels), list(fine)
 
 
+def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    """Run a command that must fail; its error must be one clean line with exit code 2."""
+    from subtaxa.cli import main
+
+    capsys.readouterr()
+    try:
+        code = main(arguments)
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    error = capsys.readouterr().err
+    assert code == 2, error
+    assert error.startswith("subtaxa")
+    assert error.count("\n") == 1
+    return error
+
+
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder of a three-layer BERT with mean pooling and the vocabulary of the planted corpus."""

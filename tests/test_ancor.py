@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from planted import unit_tensor
-from test_methods import prepared
+from test_methods import prepared, resume
 from torch import Tensor
 
 from subtaxa.methods import settings_for
@@ -113,7 +113,7 @@ def test_after_a_step_the_rings_hold_its_keys_and_the_momentum_encoder_has_moved
     method = started(tiny_encoder, momentum=0.9)
     batch = method.data.tokens.batch(torch.tensor([4, 8]))
     method.loss(batch)
-    expected = method._keys(batch)
+    expected = method.keys(batch)
     before = method.momentum_projection[0].weight.clone()
     with torch.no_grad():
         method.projection[0].weight.add_(1.0)
@@ -177,9 +177,7 @@ def test_the_state_is_all_that_a_resumed_run_needs(tiny_encoder: str) -> None:
     first.begin_epoch(0)
     first.loss(batch)
     first.after_step(batch)
-    for name, module in second.modules().items():
-        module.load_state_dict(first.modules()[name].state_dict())
-    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
+    resume(second, first)
     losses = []
     for method in (first, second):
         torch.manual_seed(5)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import planted_corpus
+from conftest import planted_corpus, refused
 from planted import blobs
 
 from subtaxa.bench import jobs, plan, running
@@ -53,20 +53,6 @@ def bench(runs: Path, *arguments: str) -> int:
 
 def records(runs: Path) -> dict[tuple[str, int], Any]:
     return {(r.method, r.seed): r for r in jobs.read_all(runs)}
-
-
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    """Run a command that must fail; its error must be one clean line with exit code 2."""
-    capsys.readouterr()
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    error = capsys.readouterr().err
-    assert code == 2, error
-    assert error.startswith("subtaxa")
-    assert error.count("\n") == 1
-    return error
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,12 @@ import pytest
 from bench_records import dna_history, made_up, whole_benchmark
 
 from subtaxa.bench import published
+from subtaxa.bench.comparison import write_comparison
 from subtaxa.bench.jobs import Record, chosen, read_all
 from subtaxa.bench.plan import LATER, PRACTICE, TABLE2, TABLE3
 from subtaxa.bench.render import Bold, code, in_latex, in_markdown
 from subtaxa.bench.summary import main_runs, run_names, sweep
-from subtaxa.bench.tables import write_comparison, write_table
+from subtaxa.bench.tables import write_table
 from subtaxa.errors import InputError
 from subtaxa.storage import original
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import planted_corpus
+from conftest import planted_corpus, refused
 
 from subtaxa import __version__
 from subtaxa.cli import main
@@ -43,20 +43,6 @@ def run(source: Path, flags: list[str], tmp_path_factory: pytest.TempPathFactory
     out = tmp_path_factory.mktemp("runs") / "run"
     assert main(["discover", str(source), "--out", str(out), "--categories", "6", *flags]) == 0
     return out
-
-
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    """Run a command that must fail; its error must be one clean line with exit code 2."""
-    capsys.readouterr()
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    error = capsys.readouterr().err
-    assert code == 2, error
-    assert error.startswith("subtaxa")
-    assert error.count("\n") == 1
-    return error
 
 
 def test_discover_shows_the_tree_and_writes_the_run(

@@ -10,7 +10,7 @@ from conftest import planted_corpus
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SettingError
 from subtaxa.methods import method_class, settings_for, variants
-from subtaxa.methods.base import TrainingData
+from subtaxa.methods.base import Method, TrainingData
 from subtaxa.methods.dna import DNA
 from subtaxa.progress import Progress
 from subtaxa.settings import Settings
@@ -30,6 +30,13 @@ def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, T
         encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))
     )
     return settings, encoder, data, fine
+
+
+def resume(method: Method, stopped: Method) -> None:
+    """Give a method all that a checkpoint holds of another."""
+    for name, module in method.modules().items():
+        module.load_state_dict(stopped.modules()[name].state_dict())
+    method.load_state({name: tensor.clone() for name, tensor in stopped.state().items()})
 
 
 def train(tiny_encoder: str, name: str, **changes: object) -> tuple[torch.Tensor, list[dict[str, float]]]:

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from planted import unit_tensor
-from test_methods import prepared
+from test_methods import prepared, resume
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -193,9 +193,7 @@ def test_the_state_is_all_that_a_resumed_run_needs(tiny_encoder: str) -> None:
     batch = first.data.tokens.batch(torch.arange(16))
     first.begin_epoch(0)
     first.after_step(batch)
-    for name, module in second.modules().items():
-        module.load_state_dict(first.modules()[name].state_dict())
-    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
+    resume(second, first)
     losses = []
     for method in (first, second):
         method.after_step(batch)

@@ -1,4 +1,4 @@
-"""Rings of recent features, one per coarse class: negatives that share the query's label.
+"""Rings of recent features, one per coarse class: negatives that share the query's label. And the methods with rings.
 
 B texts in a batch, C classes, Q rows in a ring, D dimensions.
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from subtaxa.methods.base import Method, labels_of
+from subtaxa.tokens import Batch
 
 
 class ClassQueue:
@@ -46,6 +49,35 @@ class ClassQueue:
     def load_state(self, state: dict[str, Tensor]) -> None:
         self.rows.copy_(state["queue"])
         self.written.copy_(state["queue_written"])
+
+
+class RingMethod(Method):
+    """A method that keeps its momentum encoder's features in rings: `start` makes the queue, `keys` gives features."""
+
+    queue: ClassQueue
+
+    def keys(self, batch: Batch) -> Tensor:
+        """The momentum encoder's features (B, D), unit length."""
+        raise NotImplementedError(f"{type(self).__name__} has no keys")  # pragma: no cover
+
+    def enqueue(self, batch: Batch, keys: Tensor) -> None:
+        """Put the keys (B, D) of a batch, and those of the other processes, into the rings."""
+        self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
+
+    def state(self) -> dict[str, Tensor]:
+        return self.queue.state()
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.load_state(state)
+
+    def begin_epoch(self, epoch: int) -> dict[str, float]:
+        """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
+        if epoch == 0:
+            self.encoder.pipeline.eval()
+            for index in sample_within(self.data.labels, self.queue.length).split(256):
+                batch = self.encoder.batch(self.data.tokens, index)
+                self.enqueue(batch, self.keys(batch))
+        return {}
 
 
 def scores_within(queries: Tensor, labels: Tensor, rows: Tensor, filled: Tensor) -> Tensor:

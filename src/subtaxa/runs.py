@@ -73,9 +73,19 @@ def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
         },
         "timings": model.timings_,
         "history": model.history_,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES},
+        "cores": cores(),
+        "versions": versions(),
     }
+
+
+def cores() -> int | None:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that a result depends on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
 
 def load_run(cls: type[Discovery], folder: Path) -> Discovery:

@@ -168,7 +168,7 @@ def _figure(options: argparse.Namespace, say: Say, progress: Progress) -> None:
 
 
 def _compare(options: argparse.Namespace, say: Say, progress: Progress) -> None:
-    from subtaxa.bench.tables import write_comparison
+    from subtaxa.bench.comparison import write_comparison
 
     say(write_comparison(_records(options), Path(options.out)))
 

@@ -6,11 +6,9 @@ import csv
 import datetime
 import io
 import math
-import os
 import platform
 import shutil
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,7 @@ from subtaxa.how_many import neighbours_for
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
-from subtaxa.runs import LIBRARIES
+from subtaxa.runs import cores, versions
 from subtaxa.settings import Settings
 from subtaxa.storage import neutral
 from subtaxa.tokens import Tokens
@@ -181,10 +179,11 @@ def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """Where a run was made, and with which versions."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    versions = {"subtaxa": __version__, "python": platform.python_version()}
-    return {"cores": cores, "threads": torch.get_num_threads(), "kind": platform.machine()} | {
-        "versions": versions | {name: version(name) for name in LIBRARIES}
+    return {
+        "cores": cores(),
+        "threads": torch.get_num_threads(),
+        "kind": platform.machine(),
+        "versions": {"subtaxa": __version__} | versions(),
     }
 
 

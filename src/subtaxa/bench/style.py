@@ -4,7 +4,7 @@ of their own for each curve, so that a print without colour can be read too. No 
 from __future__ import annotations
 
 import io
-import textwrap
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,12 +84,35 @@ def canvas(width: float, height: float, small_print: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    lines = textwrap.wrap(small_print, int(width * 16.3), break_on_hyphens=False)
+    lines = _folded(small_print, 0.95 * width)  # an .svg may be shown in a wider font
     below = (len(lines) * 1.25 + 0.7) * POINTS / 72  # inches
     share = below / (height + below)
     figure = Figure((width, height + below), layout=ConstrainedLayoutEngine(rect=(0, share, 1, 1 - share)))
     figure.text(0.06 / width, 0.04 / (height + below), "\n".join(lines), color="#555555", fontsize=POINTS, va="bottom")
     return figure
+
+
+def _folded(text: str, width: float) -> list[str]:
+    """Lines of at most so many inches. A word too long for a line goes on in the next, after a / or _ if it can."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=POINTS)
+
+    def fits(line: str) -> bool:
+        return text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] <= 72 * width
+
+    lines = [""]
+    for word in text.split():
+        ways = [word], re.split("(?<=[/_])", word), list(word)
+        first, *rest = next(way for way in ways if all(map(fits, way)))
+        for part in (f" {first}", *rest):
+            longer = (lines[-1] + part).lstrip()
+            if fits(longer):
+                lines[-1] = longer
+            else:
+                lines.append(part.lstrip())
+    return lines
 
 
 def legend(figure: Figure, handles: list[Any], **more: Any) -> None:

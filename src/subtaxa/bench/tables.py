@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.bench import published
-from subtaxa.bench.comparison import write_comparison
 from subtaxa.bench.jobs import Record
 from subtaxa.bench.plan import LATER, PRACTICE, TABLE2, TABLE3
 from subtaxa.bench.render import NOTHING, Bold, Column, Section, Table
@@ -28,8 +27,6 @@ from subtaxa.bench.summary import (
     title,
 )
 from subtaxa.errors import InputError
-
-__all__ = ["write_comparison", "write_table"]
 
 SPREAD = "± is the standard deviation over the seeds."
 PROTOCOL = (
@@ -185,11 +182,12 @@ def _scores(runs: list[Record]) -> list[str]:
     return [str(scores(runs, protocol, measure)) for protocol in PROTOCOLS for measure in MEASURES]
 
 
+def _seconds_and_memory(runs: list[Record]) -> tuple[Spread | None, Spread | None]:
+    return spread(run.seconds["per_epoch"] or None for run in runs), spread(run.peak_memory_mb for run in runs)
+
+
 def _costs(runs: list[Record]) -> list[str]:
-    seconds, memory = (
-        spread(run.seconds["per_epoch"] or None for run in runs),
-        spread(run.peak_memory_mb for run in runs),
-    )
+    seconds, memory = _seconds_and_memory(runs)
     return [f"{seconds.mean:.1f}" if seconds else NOTHING, f"{max(memory.values):,.0f}" if memory else NOTHING]
 
 
@@ -199,10 +197,7 @@ def _cells(runs: list[Record]) -> dict[str, Any]:
     for protocol in PROTOCOLS:
         for measure in MEASURES:
             row |= _mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
-    seconds, memory = (
-        spread(run.seconds["per_epoch"] or None for run in runs),
-        spread(run.peak_memory_mb for run in runs),
-    )
+    seconds, memory = _seconds_and_memory(runs)
     row |= {"seconds_per_epoch": seconds and seconds.mean, "peak_memory_mb": memory and int(max(memory.values))}
     return {**row, "runs": _runs(runs)}
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.class_queue import ClassQueue, sample_within, scores_within
+from subtaxa.class_queue import ClassQueue, RingMethod, scores_within
 from subtaxa.encoder import Encoder
-from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
+from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
 from subtaxa.momentum import update_momentum
 from subtaxa.tokens import Batch
 
@@ -46,7 +46,7 @@ def angular_nce(
     return F.cross_entropy(logits, torch.zeros_like(labels))
 
 
-class Ancor(Method):
+class Ancor(RingMethod):
     """ANCOR: momentum contrast by angles inside each coarse label, and the coarse cross-entropy after a projection."""
 
     own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.2, "momentum": 0.999, "coarse_weight": 0.0}
@@ -71,29 +71,14 @@ class Ancor(Method):
             "momentum_projection": self.momentum_projection,
         }
 
-    def state(self) -> dict[str, Tensor]:
-        return self.queue.state()
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        self.queue.load_state(state)
-
-    def begin_epoch(self, epoch: int) -> dict[str, float]:
-        """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
-        if epoch == 0:
-            self.encoder.pipeline.eval()
-            for index in sample_within(self.data.labels, self.queue.length).split(256):
-                batch = self.encoder.batch(self.data.tokens, index)
-                self._enqueue(batch, self._keys(batch))
-        return {}
-
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         labels = labels_of(self.data, batch)  # (B,)
         pooled = self.query(batch)  # (B, D)
         projected = self.projection(pooled)  # (B, P)
-        self.keys = self._keys(batch)  # (B, P), for the rings after the step
+        self.latest = self.keys(batch)  # (B, P), for the rings after the step
         contrast = angular_nce(
             projected,
-            self.keys,
+            self.latest,
             labels,
             self.classifier.weight.detach(),
             self.queue.rows,
@@ -107,18 +92,15 @@ class Ancor(Method):
 
     def after_step(self, batch: Batch) -> None:
         """Put the step's keys into the rings and move the momentum encoder."""
-        self._enqueue(batch, self.keys)
+        self.enqueue(batch, self.latest)
         update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
         update_momentum(self.momentum_projection, self.projection, self.settings.momentum)
 
     @torch.no_grad()
-    def _keys(self, batch: Batch) -> Tensor:
+    def keys(self, batch: Batch) -> Tensor:
         """The momentum encoder's projected features (B, P), unit length, of another view of the batch."""
         pooled = self.momentum_tower(*self.encoder.inputs(self._view(batch)))  # (B, D)
         return F.normalize(self.momentum_projection(pooled), dim=1)
-
-    def _enqueue(self, batch: Batch, keys: Tensor) -> None:
-        self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
 
 
 class AncorCE(Ancor):

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.class_queue import ClassQueue, sample_within, scores_within
+from subtaxa.class_queue import ClassQueue, RingMethod, scores_within
 from subtaxa.encoder import Encoder
-from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
+from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
 from subtaxa.momentum import update_momentum
 from subtaxa.tokens import Batch
 
@@ -55,7 +55,7 @@ def _log_sum(scores: Tensor) -> Tensor:
     return scores.masked_fill(none[:, None], 0.0).logsumexp(1).masked_fill(none, 0.0)
 
 
-class WSCL(Method):
+class WSCL(RingMethod):
     """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
 
     own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "view": "none"}
@@ -74,20 +74,6 @@ class WSCL(Method):
             "shallow_head": self.shallow_head,
             "momentum": self.momentum_tower,
         }
-
-    def state(self) -> dict[str, Tensor]:
-        return self.queue.state()
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        self.queue.load_state(state)
-
-    def begin_epoch(self, epoch: int) -> dict[str, float]:
-        """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
-        if epoch == 0:
-            self.encoder.pipeline.eval()
-            for index in sample_within(self.data.labels, self.queue.length).split(256):
-                self._enqueue(self.encoder.batch(self.data.tokens, index))
-        return {}
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         shallow, deep = self.tower(*self.encoder.inputs(self._view(batch)), layer=self.layer)  # (B, D) each
@@ -108,12 +94,12 @@ class WSCL(Method):
     def after_step(self, batch: Batch) -> None:
         """Move the momentum encoder, then put its features of the batch into the rings."""
         update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
-        self._enqueue(batch)
+        self.enqueue(batch, self.keys(batch))
 
     @torch.no_grad()
-    def _enqueue(self, batch: Batch) -> None:
-        keys = F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)  # (B, D)
-        self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
+    def keys(self, batch: Batch) -> Tensor:
+        """The momentum encoder's deep features (B, D), unit length."""
+        return F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)
 
 
 VARIANTS = {"wscl": WSCL}
