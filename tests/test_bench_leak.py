@@ -135,7 +135,7 @@ def test_no_method_can_reach_the_fine_labels(
 
     monkeypatch.setattr(kind, "loss", looked_at)
     monkeypatch.setattr(FineWatcher, "epoch", at_the_end)
-    running._train(dataset, settings, 0, Progress(), tmp_path)
+    running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
     ((method, watcher),) = spy
     assert isinstance(method, kind)
     found.append(leaks(method, dataset, watcher))
@@ -205,9 +205,9 @@ def test_watching_changes_nothing(
     settings = settings_for(
         "default", method="dna", encoder=tiny_encoder, epochs=2, neighbours=5, batch_size=16, learning_rate=1e-3
     )
-    watched, _, history = running._train(dataset, settings, 0, Progress(), tmp_path)
+    watched, _, history = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
     train = running.train
     monkeypatch.setattr(running, "train", lambda *arguments: train(*arguments[:5]))  # without folder and watcher
-    alone, _, plain = running._train(dataset, settings, 0, Progress(), tmp_path)
+    alone, _, plain = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
     assert "acc" in history[-1].keys() - plain[-1].keys()
     np.testing.assert_array_equal(watched, alone)

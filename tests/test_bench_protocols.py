@@ -1,4 +1,4 @@
-"""Both ways of scoring, and the watcher that knows the fine labels."""
+"""The three ways of scoring, and the watcher that knows the fine labels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from planted import blobs, same_partition, unit_rows
+from planted import Planted, blobs, same_partition, unit_rows
 
 from subtaxa.bench.protocols import FineWatcher, kmeans, nearest_mean, score_features
+from subtaxa.bench.scoring import Score
 
 NAMES = np.array(["refund", "charge", "parcel", "letter", "password"])
 
@@ -42,20 +43,51 @@ def test_a_number_that_no_text_has_attracts_nothing() -> None:
     assert nearest_mean(old, np.array([2, 5]), against).tolist() == [5]
 
 
-def test_separable_blobs_score_100_by_both_protocols() -> None:
+def scored(train: Planted, test: Planted, number: int = 5) -> dict[str, Score]:
+    return score_features(train.features, train.labels, test.features, NAMES[test.truth].tolist(), number, 0, 3)
+
+
+def test_separable_blobs_score_100_by_every_protocol() -> None:
     train = blobs([[30, 20], [25, 10, 15]])
     test = blobs([[6, 9], [5, 7, 4]], seed=0)  # the same centres
-    scores = score_features(train.features, test.features, NAMES[test.truth].tolist(), 5, 0, 3)
-    assert list(scores) == ["paper", "centroid"]
+    scores = scored(train, test)
+    assert list(scores) == ["paper", "centroid", "discover"]
     for found in scores.values():
         assert (found.acc, found.ari, found.nmi) == pytest.approx((100, 100, 100))
 
 
-def test_only_centroid_depends_on_the_training_texts() -> None:
+def test_paper_does_not_depend_on_the_training_texts() -> None:
     train, test = blobs([[30, 20], [25, 10, 15]], seed=1), blobs([[6, 9], [5, 7, 4]], seed=0)  # other centres
-    scores = score_features(train.features, test.features, NAMES[test.truth].tolist(), 5, 0, 3)
+    scores = scored(train, test)
     assert scores["paper"].acc == pytest.approx(100)
     assert scores["centroid"].acc < 100
+    assert scores["discover"].acc < 100
+
+
+def close_and_wide(n: int, seed: int) -> Planted:
+    """Three categories of n texts each: two of different labels that lie close together, and one far off and wide."""
+    centres = np.array([[1.0, 0.15, 0.0, 0.0], [1.0, -0.15, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    spread = np.array([[0.0, 0.03, 0.0, 0.0], [0.0, 0.03, 0.0, 0.0], [0.0, 0.0, 0.0, 0.8]])
+    truth = np.repeat(np.arange(3), n)
+    noise = np.random.default_rng(seed).normal(size=(3 * n, 4))
+    return Planted(unit_rows(centres[truth] + noise * spread[truth]), np.array([0, 1, 0])[truth], truth)
+
+
+def test_discover_tells_apart_what_the_coarse_labels_do() -> None:
+    """Over all texts the wide category is worth splitting before the two close ones; a label holds only one of these.
+    The test texts' labels are not known: with other labels of the training texts the two are one again."""
+    train, test = close_and_wide(40, 0), close_and_wide(15, 1)
+    scores = scored(train, test, 3)
+    assert scores["discover"].acc == pytest.approx(100)
+    assert scores["centroid"].acc < 80
+    other = scored(Planted(train.features, np.zeros(len(train), dtype=np.int64), train.truth), test, 3)
+    assert (other["paper"], other["centroid"]) == (scores["paper"], scores["centroid"])
+    assert other["discover"].acc < 80
+
+
+@pytest.mark.parametrize("number", [1, 4])  # fewer than there are labels, more than there are texts
+def test_no_score_by_discover_where_it_would_refuse(number: int) -> None:
+    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "centroid"]
 
 
 def test_kmeans_finds_blobs_the_same_each_time_and_survives_too_few_texts() -> None:

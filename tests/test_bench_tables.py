@@ -182,42 +182,6 @@ def test_table_4_is_the_first_retrieval(tmp_path: Path) -> None:
         write_table("4", records[1:], tmp_path)
 
 
-def test_comparison_by_hand(tmp_path: Path) -> None:
-    """Published ACC on HWU64: BERT 33.52, WSCL 59.52, DNA 70.81, DOWN 78.92. Ours has the two best swapped."""
-    root = tmp_path / "runs"
-    records = three_seeds(root)  # DNA: 72
-    ours = {"bert": 60.0, "wscl": 65.0, "down": 71.5, "soft-dna": 90.0}
-    records += [made_up(root, "hwu64", method, acc) for method, acc in ours.items()]
-    text = write_comparison(records, tmp_path)
-    section = text.split("### ")[1]
-    assert section.startswith("HWU64, ACC\n")
-    assert line_of(section, "DNA")[1:] == ["3", "72.00 ± 2.65", "77.00 ± 2.65", "70.81", "+1.19", "1", "2"]
-    assert line_of(section, "DOWN")[1:] == ["1", "71.50", "76.50", "78.92", "−7.42", "2", "1"]
-    assert line_of(section, "BERT")[-2:] == ["4", "4"]
-    assert "0.80 (paper), 0.80 (centroid); 4 rows" in section  # 1 − 6 · (1 + 1) / (4 · 15)
-    row = row_of(tmp_path / "compare.csv", row="DNA", measure="ARI")
-    assert float(row["difference_paper"]) == pytest.approx(62 - 59.66)
-    assert float(row["difference_centroid"]) == pytest.approx(67 - 59.66)
-    assert row["runs"].startswith("hwu64/dna/default/seed-0; ")
-    assert "subtaxa" not in {row["row"] for row in rows_of(tmp_path / "compare.csv")}  # no row of the paper
-
-
-def test_comparison_of_equals_and_of_few(tmp_path: Path) -> None:
-    root = tmp_path / "runs"
-    records = [made_up(root, "hwu64", method, 60.0) for method in ("bert", "wscl", "dna")]
-    section = write_comparison(records, tmp_path).split("### ")[1]
-    assert [line_of(section, row)[-2] for row in ("BERT", "WSCL", "DNA")] == ["1", "1", "1"]
-    assert "– (paper)" in section  # no order, no correlation of orders
-
-
-def test_wos_part_stands_beside_wos_with_a_note_only(tmp_path: Path) -> None:
-    text = write_comparison([made_up(tmp_path / "runs", "wos-part", "dna")], tmp_path)
-    for section in text.split("### ")[1:4]:
-        assert section.startswith("WOS-part beside the published WOS †")
-        assert published.WOS_PART in section
-    assert r"$\dagger$ WOS-part is not the published WOS benchmark" in (tmp_path / "compare.tex").read_text()
-
-
 @pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "compare"])
 def test_files_name_their_runs_and_are_the_same_each_time(tmp_path: Path, benchmark: list[Record], name: str) -> None:
     def write(out: Path) -> str:

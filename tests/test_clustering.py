@@ -24,7 +24,7 @@ def odd_labels() -> Planted:
 
 
 def found_in(data: Planted, number: int | range, **options: int) -> tuple[Clusters, np.ndarray]:
-    clusters = cluster(data.features, data.labels, number, **{"restarts": 3, **options})
+    clusters = cluster(data.features, data.labels, number, **options)
     return clusters, clusters.nearest(data.features, data.labels)
 
 
@@ -82,7 +82,7 @@ def test_same_seed_same_centroids(odd_labels: Planted) -> None:
 
 def test_advance_counts_every_text_twice(odd_labels: Planted) -> None:
     counted: list[int] = []
-    cluster(odd_labels.features, odd_labels.labels, 8, restarts=1, advance=counted.append)
+    cluster(odd_labels.features, odd_labels.labels, 8, advance=counted.append)
     assert sum(counted) == 2 * len(odd_labels)
 
 
@@ -205,7 +205,7 @@ def test_equally_distant_texts_still_give_the_number(copies: int) -> None:
     features = np.repeat(np.eye(8, dtype=np.float32)[:6], copies, axis=0)
     labels = np.zeros(len(features), dtype=np.int64)
     for k in range(1, 7):
-        clusters = cluster(features, labels, k, restarts=2)
+        clusters = cluster(features, labels, k)
         assert len(np.unique(clusters.nearest(features, labels))) == k
 
 

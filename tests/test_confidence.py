@@ -41,7 +41,7 @@ def test_probabilities_by_hand() -> None:
 
 
 def calibrated(data: Planted, seed: int = 0) -> tuple[float, Clusters]:
-    clusters = cluster(data.features, data.labels, len(np.unique(data.truth)), restarts=5)
+    clusters = cluster(data.features, data.labels, len(np.unique(data.truth)))
     return calibrate(data.features, data.labels, clusters, seed), clusters
 
 
@@ -66,7 +66,7 @@ def test_mean_confidence_is_near_the_agreement_of_independent_clusterings(seed: 
     data = gaussians(seed)
     temperature, clusters = calibrated(data)
     ours = clusters.nearest(data.features)
-    others = [cluster(gaussians(100 + s).features, data.labels, 3, restarts=5) for s in range(4)]
+    others = [cluster(gaussians(100 + s).features, data.labels, 3) for s in range(4)]
     agreement = float(np.mean([score(ours, other.nearest(data.features)).acc for other in others])) / 100
     sure = probabilities(data.features, clusters, temperature).max(1)
     assert float(sure.mean()) == pytest.approx(agreement, abs=0.06)
@@ -103,7 +103,7 @@ def test_without_two_categories_to_compare_the_temperature_is_the_fixed_one() ->
 def test_labels_too_small_or_of_one_repeated_text_do_no_harm() -> None:
     data = blobs([[20, 20], [1], [6]], dim=8)
     data.features[data.labels == 2] = data.features[data.labels == 2][0]
-    clusters = cluster(data.features, data.labels, 4, restarts=2)
+    clusters = cluster(data.features, data.labels, 4)
     counted: list[int] = []
     temperature = calibrate(data.features, data.labels, clusters, advance=counted.append)
     assert 0.005 <= temperature <= 1.0
@@ -115,5 +115,5 @@ def test_repeated_texts_in_a_resample_do_no_harm() -> None:
     """Two distinct texts: a resample may hold only one of them."""
     features = np.repeat(np.eye(4, dtype=np.float32)[:2], [5, 1], axis=0)
     labels = np.zeros(6, dtype=np.int64)
-    clusters = cluster(features, labels, 2, restarts=2)
+    clusters = cluster(features, labels, 2)
     assert 0.005 <= calibrate(features, labels, clusters) <= 1.0

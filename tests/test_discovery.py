@@ -15,9 +15,11 @@ from sentence_transformers import SentenceTransformer
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from subtaxa import Discovery, SubtaxaError, read_texts
+from subtaxa import Discovery, SubtaxaError, discovery, read_texts
 from subtaxa.bench.scoring import score
+from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
+from subtaxa.methods.base import TrainingData
 
 TEXTS, LABELS, FINE = planted_corpus()
 
@@ -52,6 +54,27 @@ def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
     found = Discovery("auto", **quick).fit(TEXTS, LABELS)
     assert abs(len(found.taxonomy_) - 6) <= 1
     assert len(found.taxonomy_.children("post")) == 1
+
+
+def test_the_number_is_guessed_only_when_it_is_not_given(
+    quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guessed, told = [], []
+
+    def guess(features: np.ndarray, labels: np.ndarray, seed: int) -> int:
+        guessed.append(features.shape)
+        return 7
+
+    def train(encoder: Encoder, data: TrainingData, *others: object) -> list[dict[str, float]]:
+        told.append(data.n_categories)
+        return []
+
+    monkeypatch.setattr(discovery, "stable_total", guess)
+    monkeypatch.setattr(discovery, "train", train)
+    assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
+    assert (guessed, told) == ([], [6])
+    assert 5 <= len(Discovery("auto", **quick).fit(TEXTS, LABELS).taxonomy_) <= 9  # seven, give or take a third
+    assert (guessed, told) == ([(len(TEXTS), 32)], [6, 7])
 
 
 def test_predict_repeats_training_and_probabilities_agree(model: Discovery) -> None:

@@ -10,7 +10,7 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest
-from subtaxa.how_many import clearest_total, neighbours_for, plausible, silhouettes, stable_total
+from subtaxa.how_many import clearest_total, plausible, silhouettes, stable_total
 
 WIDE = range(1, 100)
 
@@ -83,12 +83,6 @@ def test_stable_total_of_a_few_texts_is_the_number_of_labels(texts: int) -> None
 def test_stable_total_takes_labels_of_one_text() -> None:
     features, labels = _blurred([[40] * 4, [1], [30] * 2, [1]])
     assert 4 <= stable_total(features, labels) <= 12
-
-
-def test_neighbours_follow_the_size_of_a_category() -> None:
-    assert neighbours_for(8954, 64) == 119
-    assert neighbours_for(10, 10) == 5
-    assert neighbours_for(1_000_000, 10) == 250
 
 
 def test_plausible_numbers_surround_the_guess() -> None:

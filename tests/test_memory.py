@@ -36,7 +36,7 @@ def test_a_text_on_the_border_is_remembered_on_either_side() -> None:
 
 def test_predicting_the_training_texts_gives_what_training_gave() -> None:
     data = blobs([[30, 30], [30, 30, 30]], spread=0.6, dim=6)
-    clusters = cluster(data.features, data.labels, 5, restarts=2)
+    clusters = cluster(data.features, data.labels, 5)
     assignment = clusters.nearest(data.features, data.labels)
     free = clusters.nearest(data.features)
     texts = [f"text {i}" for i in range(len(data))]

@@ -109,17 +109,6 @@ def test_every_filter_raises_neighbour_accuracy_and_never_empties_a_set(tiny_enc
     assert list(method.filter(method.retrieve(method.queue.rows), method.queue.rows, epoch=1))[-1] == "reciprocal"
 
 
-def test_soft_weights_fall_with_rank_and_flatten_over_epochs(tiny_encoder: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder)
-    method = method_class("soft-dna")(settings)
-    method.start(encoder, data)
-    kept = torch.ones(3, 10, dtype=torch.bool)
-    early, late = method.weigh(kept, 0), method.weigh(kept, settings.epochs - 1)
-    assert (early.diff(dim=1) < 0).all()
-    assert (late >= early).all()
-    assert (early[:, 0] == 1).all()
-
-
 def test_queue_rows_of_the_batch_come_from_the_momentum_encoder(tiny_encoder: str) -> None:
     settings, encoder, data, _ = prepared(tiny_encoder, method="dna", momentum=0.9)
     method = method_class("dna")(settings)

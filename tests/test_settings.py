@@ -228,3 +228,15 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
     found = [_mixed(*triple) for triple in itertools.product(seeds, range(25), range(150))]
     assert len(set(found)) == len(found)
     assert all(0 <= number < 2**63 - 2**20 for number in found)  # torch takes it, with a process number added
+
+
+@pytest.mark.parametrize(
+    ("texts", "categories", "k", "epochs"),
+    [(8954, 64, 119, 4), (10, 10, 5, 8), (1_000_000, 10, 250, 4), (3260, 150, 18, 8), (5000, 50, 85, 6)],
+)
+def test_what_is_left_to_the_data_follows_it(texts: int, categories: int, k: int, epochs: int) -> None:
+    """k the size of a category, the epochs the number of texts."""
+    settings = Settings.from_preset("default", neighbours="auto", epochs="auto").for_data(texts, categories)
+    assert (settings.neighbours, settings.epochs) == (k, epochs)
+    given = Settings.from_preset("default", neighbours=7, epochs=3)
+    assert given.for_data(texts, categories) == given

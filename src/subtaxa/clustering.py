@@ -1,7 +1,8 @@
 """Features to categories: how many there are below each coarse label, their centroids, and who belongs to which.
 
 Each coarse label is clustered on its own, so every category has exactly one parent. A Ward tree per label gives all
-numbers of categories at once; k-means polishes the chosen cut. N texts, n of one label, K categories, D dimensions.
+numbers of categories at once. It is cut into twice as many clusters as wanted, which are merged with less regard to
+size (merging.py), and spherical k-means polishes the result. N texts, n of one label, K categories, D dimensions.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import linkage
 from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from subtaxa.errors import SettingError
+from subtaxa.merging import merge_order, merge_to
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 LARGEST_TREE = 4000  # texts of a label that become leaves of its own; a larger label is first gathered into
 MICRO = 1000  # micro-clusters
+FINER = 2  # times as many clusters as wanted are merged into the categories
 
 
 @dataclass(frozen=True)
@@ -43,21 +47,25 @@ class Clusters:
 
 
 def cluster(
-    features: Floats,
-    labels: Ints,
-    number: int | range,
-    seed: int = 0,
-    restarts: int = 20,
-    advance: Callable[[int], None] = lambda n: None,
+    features: Floats, labels: Ints, number: int | range, seed: int = 0, advance: Callable[[int], None] = lambda n: None
 ) -> Clusters:
     """Categories below each coarse label: `number` in all, or the clearest number of a range."""
     from subtaxa.how_many import clearest_total
 
     forest = Forest(features, labels, seed, advance)
-    numbers = forest.share_out(clearest_total(forest, number, seed) if isinstance(number, range) else number)
+    number = clearest_total(forest, number, seed) if isinstance(number, range) else number
+    check_number(number, len(forest.trees), forest.most)
+    small = [
+        tree.cut(k) for tree, k in zip(forest.trees, forest.share_out(min(FINER * number, forest.most)), strict=True)
+    ]
+    counts = [int(cut.max()) + 1 for cut in small]
+    orders = [
+        merge_order(*means(tree.features, cut, k)) for tree, cut, k in zip(forest.trees, small, counts, strict=True)
+    ]
     centroids, parents = [], []
-    for label, (tree, k) in enumerate(zip(forest.trees, numbers, strict=True)):
-        centroids.append(tree.centroids(k, restarts))
+    for label, (tree, cut, into) in enumerate(zip(forest.trees, small, merge_to(number, orders, counts), strict=True)):
+        k = int(into.max()) + 1
+        centroids.append(_lloyd(tree.features, unit(means(tree.features, into[cut], k)[0])))
         parents += [label] * k
         advance(len(tree.features))
     return Clusters(np.concatenate(centroids), np.array(parents))
@@ -94,19 +102,12 @@ class WardTree:
 
     def cut(self, k: int) -> Ints:
         """The category of each text (n,) when the tree is cut into k."""
-        if k == 1 or self.most == 1:
-            return np.zeros(len(self.features), dtype=np.int64)
-        return fcluster(self.merges, k, criterion="maxclust").astype(np.int64)[self.leaf] - 1
-
-    def centroids(self, k: int, restarts: int) -> Floats:
-        """The k unit centroids with the least spread, among k-means from the tree's cut and from random starts."""
-        starts = [unit(means(self.features, self.cut(k), k)[0])]
-        if 1 < k < self.most:
-            random = KMeans(k, n_init=restarts, random_state=self.seed).fit(self.features)
-            starts.append(unit(random.cluster_centers_))
-        found = [_lloyd(self.features, start) for start in starts]
-        tight = [float((self.features @ centroids.T).max(1).sum()) for centroids in found]
-        return found[int(np.argmax(tight))]
+        done = self.most - k  # merges; by their order, not their height: there may be ties
+        joined = np.repeat(np.arange(self.most, self.most + done), 2)  # each merge makes a node of two others
+        nodes = self.merges[:done, :2].astype(np.int64).ravel()
+        graph = csr_matrix((np.ones(2 * done), (joined, nodes)), shape=(self.most + done, self.most + done))
+        parts = connected_components(graph, directed=False)[1][: self.most]
+        return np.unique(parts, return_inverse=True)[1][self.leaf]
 
 
 class Forest:

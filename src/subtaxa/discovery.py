@@ -18,7 +18,7 @@ from subtaxa.clustering import Clusters, Floats, Ints, check_number, cluster
 from subtaxa.confidence import calibrate, probabilities
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
-from subtaxa.how_many import neighbours_for, plausible, stable_total
+from subtaxa.how_many import plausible, stable_total
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -28,6 +28,7 @@ from subtaxa.readers import clean
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Category, Taxonomy
 from subtaxa.texts import CoarseTexts
+from subtaxa.tokens import Tokens
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
 
@@ -54,7 +55,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         pretrain_epochs: int | None = None,
         pretrain_patience: int | None = None,
         pretrain_holdout: float | None = None,
-        epochs: int | None = None,
+        epochs: int | str | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
         schedule: str | None = None,
@@ -64,6 +65,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         clip: float | None = None,
         view: str | None = None,
         view_rate: float | None = None,
+        view_tokens: int | None = None,
         neighbours: int | str | None = None,
         momentum: float | None = None,
         temperature: float | None = None,
@@ -93,14 +95,11 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
         with progress.step("Loading the encoder"):
             encoder = encoder_for(settings)
-        with progress.step("Reading all texts with the encoder", 3 * len(ordered)) as step:
+        with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-            before = encoder.features(tokens, advance=step.advance).cpu().numpy()
-        with progress.step("Guessing the number of categories"):
-            auto = self.categories == "auto"
-            guess = stable_total(before, numbers, self.seed) if auto else int(self.categories)
-        if settings.neighbours == "auto":
-            settings = settings.with_(neighbours=neighbours_for(len(ordered), guess))
+        auto = self.categories == "auto"
+        guess = _guess(encoder, tokens, numbers, self.seed, progress) if auto else int(self.categories)
+        settings = settings.for_data(len(ordered), guess)
         check_number(guess, len(names), len(set(zip(data.labels, data.texts, strict=True))))
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names), guess)
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
@@ -109,9 +108,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             number = plausible(guess, len(ordered)) if auto else guess
-            clusters = cluster(
-                features, numbers, number, seed=self.seed, restarts=settings.restarts, advance=step.advance
-            )
+            clusters = cluster(features, numbers, number, self.seed, step.advance)
         with progress.step("Measuring how sure they are", len(ordered)) as step:
             confidence = calibrate(features, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
@@ -215,6 +212,12 @@ def _as_texts(texts: Sequence[str]) -> list[str]:
     if isinstance(texts, (str, bytes)):
         raise InputError(f"texts is a single string, {str(texts)[:40]!r}: give a list of strings")
     return [clean(str(text)) for text in texts]
+
+
+def _guess(encoder: Encoder, tokens: Tokens, labels: Ints, seed: int, progress: Progress) -> int:
+    """The number of categories as far as the untrained encoder can tell."""
+    with progress.step("Guessing the number of categories", len(tokens)) as step:
+        return stable_total(encoder.features(tokens, advance=step.advance).cpu().numpy(), labels, seed)
 
 
 def _describe(

@@ -21,11 +21,6 @@ SLACK = 1.3  # how far the number after training may be from the guess before it
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
-def neighbours_for(n_texts: int, n_categories: int) -> int:
-    """A k a little below the size of a category, which serves best (the paper's figure 4, and its k of 120)."""
-    return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
-
-
 def plausible(guess: int, n_texts: int) -> range:
     """The numbers worth trying after training, around the guess made before it."""
     return range(round(guess / SLACK), min(round(guess * SLACK), readable(n_texts)) + 1)

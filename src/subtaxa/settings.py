@@ -27,7 +27,7 @@ class Settings:
     pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
     pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
     pretrain_holdout: float = _setting("share held out to choose the best pretraining epoch", low=0.01, high=0.5)
-    epochs: int = _setting("epochs of the method", low=0, high=10_000)
+    epochs: int | str = _setting("epochs of the method", low=0, high=10_000, choices=("auto",))
     batch_size: int = _setting("texts per step", low=1, high=65_536)
     learning_rate: float = _setting("peak learning rate of AdamW", low=1e-9, high=1.0)
     schedule: str = _setting("learning rate over the steps", choices=("constant", "linear", "cosine"))
@@ -37,15 +37,16 @@ class Settings:
     )
     weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
     clip: float = _setting("largest gradient norm", low=1e-6, high=1e6)
-    view: str = _setting("how a training text is varied", choices=("replace", "drop", "none"))
+    view: str = _setting("how a training text is varied", choices=("replace", "drop", "shorten", "none"))
     view_rate: float = _setting("share of the tokens varied", low=0.0, high=0.9)
-    neighbours: int | str = _setting("k, neighbours retrieved per text", low=1, high=100_000, choices=("auto",))
+    view_tokens: int = _setting("longest view in tokens, if it is shortened", low=3, high=32768)
+    neighbours: int | str = _setting("k, neighbours per text", low=1, high=100_000, choices=("auto",))
     momentum: float = _setting("α of the momentum encoder; 0 makes it the query encoder", low=0.0, high=0.9999)
     temperature: float = _setting("τ of the contrastive loss", low=1e-3, high=10.0)
     rank_dimensions: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
     rank_epochs: int = _setting("epochs in which the rank filter is used", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the coarse cross-entropy", low=0.0, high=1e3)
-    restarts: int = _setting("k-means restarts", low=1, high=1000)
+    restarts: int = _setting("k-means restarts in benchmarks", low=1, high=1000)
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
@@ -64,8 +65,26 @@ class Settings:
         """A copy with some values changed."""
         return replace(self, **changes)
 
+    def for_data(self, n_texts: int, n_categories: int) -> Settings:
+        """A copy in which nothing is "auto" any more."""
+        k, epochs = self.neighbours, self.epochs
+        return self.with_(
+            neighbours=neighbours_for(n_texts, n_categories) if k == "auto" else k,
+            epochs=epochs_for(n_texts) if epochs == "auto" else epochs,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def neighbours_for(n_texts: int, n_categories: int) -> int:
+    """A k a little below the size of a category, which serves best (the paper's figure 4, and its k of 120)."""
+    return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
+
+
+def epochs_for(n_texts: int) -> int:
+    """Four epochs of many texts, up to eight of few: some hundreds of steps."""
+    return int(min(8, max(4, round(32_000 / max(1, n_texts)))))
 
 
 _FIELDS = {f.name: f for f in fields(Settings)}
@@ -128,6 +147,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "clip": 1.0,
         "view": "replace",
         "view_rate": 0.25,
+        "view_tokens": 64,
         "neighbours": 120,
         "momentum": 0.99,
         "temperature": 0.07,
@@ -136,7 +156,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "coarse_weight": 1.0,
         "restarts": 20,
     },
-    # What serves a user best on a CPU; the reasons are in docs/default.md.
+    # What serves a user best on a CPU; the default method has its own (docs/default.md), the others get these.
     "default": {
         "method": "soft-dna",
         "pooling": "model",

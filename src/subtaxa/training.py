@@ -36,4 +36,4 @@ def train(
         rows = trainer.run("Pretraining on the labels", method, encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
-    return history + trainer.run("Training", chosen(settings), encoder, data, settings.epochs, watcher)
+    return history + trainer.run("Training", chosen(settings), encoder, data, int(settings.epochs), watcher)

@@ -39,6 +39,7 @@ def add_commands(bench: argparse.ArgumentParser, kind: type[argparse.ArgumentPar
     run.add_argument("--seeds", metavar="N", nargs="+", help="one run for each (default: 0)")
     run.add_argument("--preset", default="default", help=f"{' or '.join(PRESETS)} (default: default)")
     run.add_argument("--limit", metavar="N", help="train on this many texts only")
+    run.add_argument("--no-curves", action="store_true", help="faster: no scores after each epoch (for figure 3)")
     run.add_argument("--quiet", action="store_true", help="no progress, only the results")
     _add_runs(run)
     group = run.add_argument_group("settings, in place of the preset's and the method's own")
@@ -76,7 +77,7 @@ def _run(options: argparse.Namespace, say: Say, progress: Progress) -> None:
         if job in todo:
             progress.say(f"run {todo.index(job) + 1} of {len(todo)}: {job}")
         try:
-            record = run(job, datasets[job.dataset], root, progress, command)
+            record = run(job, datasets[job.dataset], root, progress, command, not options.no_curves)
         except SubtaxaError as error:
             if not options.all:
                 raise
@@ -170,17 +171,23 @@ def _figure(options: argparse.Namespace, say: Say, progress: Progress) -> None:
 def _compare(options: argparse.Namespace, say: Say, progress: Progress) -> None:
     from subtaxa.bench.comparison import write_comparison
 
-    say(write_comparison(_records(options), Path(options.out)))
+    say(write_comparison(_finished(options), Path(options.out), options.variant))
 
 
 def _records(options: argparse.Namespace) -> list[Record]:
     """The finished runs of one variant (the preset and its changes); sweeps of one more setting come along."""
-    from subtaxa.bench.jobs import chosen, read_all
+    from subtaxa.bench.jobs import chosen
+
+    return chosen(_finished(options), options.variant)
+
+
+def _finished(options: argparse.Namespace) -> list[Record]:
+    from subtaxa.bench.jobs import read_all
 
     records = read_all(Path(options.runs))
     if not records:
         raise InputError(f"there is no finished run in {options.runs!r}: begin with `subtaxa bench run`")
-    return chosen(records, options.variant)
+    return records
 
 
 def run(options: argparse.Namespace, say: Say, progress: Any) -> None:

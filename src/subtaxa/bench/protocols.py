@@ -1,12 +1,14 @@
-"""The two ways of scoring embeddings, both always reported, and the neighbours' accuracy.
+"""The three ways of scoring embeddings, and the neighbours' accuracy.
 
 `paper`: k-means on the test embeddings with the true number. `centroid`: k-means on the training embeddings, each test
-text goes to the nearest centroid, as when a model files new texts. N texts, D dimensions, K categories.
+text goes to the nearest centroid. `discover`: the same with the categories that `subtaxa discover` finds, inside each
+coarse label of the training texts. N texts, D dimensions, K categories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -16,7 +18,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
-from subtaxa.clustering import Floats, means, unit
+from subtaxa.clustering import Floats, cluster, means, unit
+from subtaxa.errors import SettingError
 from subtaxa.trainer import Watcher
 
 Ints = NDArray[np.int64]
@@ -37,23 +40,38 @@ def nearest_mean(features: Floats, assignment: Ints, new: Floats) -> Ints:
     return np.asarray(names[(new @ centroids.T).argmax(1)], dtype=np.int64)
 
 
+def nearest_discovered(train: Floats, coarse: Ints, test: Floats, number: int, seed: int) -> Ints:
+    """Test rows filed under the nearest category that `subtaxa discover` finds, whatever its coarse label."""
+    with threadpool_limits(1, "openmp"):
+        return cluster(train, coarse, number, seed).nearest(test)
+
+
 def score_features(
-    train: Floats, test: Floats, truth: Sequence[str], number: int, seed: int, restarts: int
+    train: Floats, coarse: Ints, test: Floats, truth: Sequence[str], number: int, seed: int, restarts: int
 ) -> dict[str, Score]:
-    """Both protocols on the features (N, D) of the training and the test texts."""
+    """Every protocol on the features (N, D) of the training and the test texts, with the training texts' coarse label
+    numbers (N,) and the test texts' true categories."""
     on_train = kmeans(train, number, seed, restarts)
-    return {
+    scores = {
         "paper": score(truth, kmeans(test, number, seed, restarts)),
         "centroid": score(truth, nearest_mean(train, on_train, test)),
     }
+    with suppress(SettingError):  # fewer categories than labels, or more than distinct texts: it would refuse
+        scores["discover"] = score(truth, nearest_discovered(train, coarse, test, number, seed))
+    return scores
 
 
 class FineWatcher(Watcher):
     """Follows a training with the fine labels: how many neighbours are left after each filter and how many of them are
-    right (a text itself does not count), and after each epoch the scores of the test texts, given their features."""
+    right (a text itself does not count), and after each epoch the scores of the test texts, if given their features."""
 
     def __init__(
-        self, train: Sequence[str], test: Sequence[str], number: int, seed: int, features: Callable[[], Floats]
+        self,
+        train: Sequence[str],
+        test: Sequence[str],
+        number: int,
+        seed: int,
+        features: Callable[[], Floats] | None,
     ) -> None:
         self.fine = torch.from_numpy(np.unique(train, return_inverse=True)[1].astype(np.int64))
         self.truth, self.number, self.seed, self.features = test, number, seed, features
@@ -70,5 +88,7 @@ class FineWatcher(Watcher):
         return log
 
     def epoch(self) -> dict[str, float]:
+        if self.features is None:
+            return {}
         found = score(self.truth, kmeans(self.features(), self.number, self.seed, WATCH_RESTARTS))
         return {"acc": found.acc, "ari": found.ari, "nmi": found.nmi}

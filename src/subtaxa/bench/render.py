@@ -13,6 +13,7 @@ from subtaxa.atomic import write_whole
 from subtaxa.storage import csv_text
 
 NOTHING = "–"
+WIDE = 12  # columns that a page holds in LaTeX; more are made smaller
 
 
 class Bold(str):
@@ -35,6 +36,7 @@ class Section:
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     note: str = ""
+    caption: str = ""  # its own, in place of the table's; the table's notes are then not about it
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Table:
         for ending, content in (("md", text), ("csv", _csv(self)), ("tex", latex(self))):
             write_whole(out / f"{self.name}.{ending}", content.encode("utf-8", "replace"))
         return text
+
+
+def signed(value: float | None) -> str:
+    """A difference, with its sign."""
+    return NOTHING if value is None else f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def in_markdown(text: str) -> str:
@@ -93,6 +100,7 @@ def markdown(table: Table) -> str:
     parts = [f"**{in_markdown(table.heading)}.** {in_markdown(table.caption)}"]
     for section in table.sections:
         parts += [f"### {in_markdown(section.title)}"] if section.title else []
+        parts += [in_markdown(section.caption)] if section.caption else []
         header = [in_markdown(" ".join(filter(None, [column.group, column.name]))) for column in section.columns]
         parts.append(_grid([header, *([in_markdown(cell) for cell in row] for row in section.rows if row)]))
         parts += [in_markdown(section.note)] if section.note else []
@@ -128,20 +136,25 @@ def latex(table: Table) -> str:
     lines = [f"% {' '.join(line.split())}" for line in _comments(table)]
     for section in table.sections:
         caption = " ".join(filter(None, [table.caption, f"{section.title}." if section.title else ""]))
+        notes = (section.note, *(() if section.caption else table.notes))
+        wide = len(section.columns) > WIDE
         label = "-".join(filter(None, [table.name, *re.findall(r"[a-z0-9]+", section.title.lower())]))
         lines += ["", r"\begin{table*}[t]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}"]
-        lines += [f"\\caption{{{in_latex(caption)}}}", f"\\label{{{label}}}"]
+        lines += [f"\\caption{{{in_latex(section.caption or caption)}}}", f"\\label{{{label}}}"]
+        lines += [r"\resizebox{\textwidth}{!}{%"] if wide else []
         lines += [f"\\begin{{tabular}}{{l{'r' * (len(section.columns) - 1)}}}", r"\toprule", *_header(section)]
         lines += [r"\midrule" if not row else " & ".join(map(in_latex, row)) + r" \\" for row in section.rows]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [f"\\par\\smallskip {in_latex(note)}" for note in (section.note, *table.notes) if note]
+        lines += [r"\bottomrule", r"\end{tabular}", *(["}"] if wide else [])]
+        lines += [f"\\par\\smallskip {in_latex(note)}" for note in notes if note]
         lines += [r"\end{table*}"]
     return "\n".join(lines) + "\n"
 
 
 def _comments(table: Table) -> list[str]:
     missing = [f"not run: {table.missing}"] if table.missing else []
-    return [r"needs \usepackage{booktabs}", *missing, *(f"run: {name}" for name in table.runs)]
+    wide = any(len(section.columns) > WIDE for section in table.sections)
+    needed = r"needs \usepackage{booktabs}" + (r" and \usepackage{graphicx}" if wide else "")
+    return [needed, *missing, *(f"run: {name}" for name in table.runs)]
 
 
 def _header(section: Section) -> list[str]:

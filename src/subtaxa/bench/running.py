@@ -1,4 +1,4 @@
-"""One benchmark run: train, score by both protocols, write the record. A run that was stopped continues."""
+"""One benchmark run: train, score by every protocol, write the record. A run that was stopped continues."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from subtaxa.bench.datasets import Dataset
 from subtaxa.bench.peak import Peak
 from subtaxa.bench.protocols import FineWatcher, score_features
 from subtaxa.bench.scoring import Score
-from subtaxa.clustering import Floats
+from subtaxa.clustering import Floats, Ints
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
-from subtaxa.how_many import neighbours_for
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
@@ -40,8 +39,13 @@ MAPPED = ("wscl", "dna")  # drawn in figure 5
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
 
 
-def run(job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "") -> jobs.Record | None:
-    """The record of a run, made now unless it exists; None if another process is at it."""
+def run(
+    job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "", curves: bool = True
+) -> jobs.Record | None:
+    """The record of a run, made now unless it exists; None if another process is at it.
+
+    With `curves`, the test texts are scored after each epoch too.
+    """
     folder, dataset = job.folder(root), dataset.limited(job.limit)
     done = _finished(folder, dataset)
     if done is not None:
@@ -50,7 +54,7 @@ def run(job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command
         if not ours:
             return None
         done = _finished(folder, dataset)  # another process may have just finished it
-        return done or _run(job, dataset, folder, progress, command)
+        return done or _run(job, dataset, folder, progress, command, curves)
 
 
 def _finished(folder: Path, dataset: Dataset) -> jobs.Record | None:
@@ -66,12 +70,10 @@ def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
     settings = settings_for(job.preset, data, **method, **job.changes)
-    if settings.neighbours == "auto":
-        settings = settings.with_(neighbours=neighbours_for(len(dataset.train), dataset.n_fine))
-    return settings
+    return settings.for_data(len(dataset.train), dataset.n_fine)
 
 
-def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str) -> jobs.Record:
+def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool) -> jobs.Record:
     settings, peak, begun = settings_of(job, dataset), Peak(), time.perf_counter()
     checkpoint = folder / jobs.CHECKPOINT
     resumed = False
@@ -80,10 +82,16 @@ def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, comm
         scores = baselines.run(job.method, dataset, settings, job.seed, progress)
     else:
         resumed = jobs.open_checkpoint(checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict()})
-        train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint)
+        train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint, curves)
         with progress.step("Scoring"):
             scores = score_features(
-                train_features, test_features, dataset.test.fine, dataset.n_fine, job.seed, settings.restarts
+                train_features,
+                _coarse(dataset),
+                test_features,
+                dataset.test.fine,
+                dataset.n_fine,
+                job.seed,
+                settings.restarts,
             )
             if job.method in MAPPED:
                 write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
@@ -115,26 +123,30 @@ def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, comm
 
 
 def _train(
-    dataset: Dataset, settings: Settings, seed: int, progress: Progress, checkpoint: Path
+    dataset: Dataset, settings: Settings, seed: int, progress: Progress, checkpoint: Path, curves: bool
 ) -> tuple[Floats, Floats, History]:
     """Features of the training and test texts by the trained encoder, and the epochs' history."""
     with progress.step("Loading the encoder"):
         encoder = encoder_for(settings)
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
-    coarse = np.unique(dataset.train.coarse, return_inverse=True)[1].astype(np.int64)
-    data = TrainingData(tokens, torch.from_numpy(coarse), dataset.n_coarse, dataset.n_fine)
+    data = TrainingData(tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine)
     watcher = FineWatcher(
         dataset.train.fine,
         dataset.test.fine,
         dataset.n_fine,
         seed,
-        lambda: encoder.features(test_tokens).cpu().numpy(),
+        (lambda: encoder.features(test_tokens).cpu().numpy()) if curves else None,
     )
     before = watcher.epoch()
     history = train(encoder, data, settings, seed, progress, checkpoint, watcher)
     with progress.step("Placing all texts", len(tokens) + len(test_tokens)) as step:
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
     return features[0], features[1], [{"epoch": 0, **before}, *history]
+
+
+def _coarse(dataset: Dataset) -> Ints:
+    """The coarse label of each training text as a number (N,)."""
+    return np.unique(dataset.train.coarse, return_inverse=True)[1].astype(np.int64)
 
 
 def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:

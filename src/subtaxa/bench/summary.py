@@ -11,7 +11,13 @@ from subtaxa.bench.jobs import Record, record_variant
 
 TITLES = {"hwu64": "HWU64", "clinc": "CLINC", "clinc-lt": "CLINC-LT", "wos": "WOS", "wos-part": "WOS-part"}
 MEASURES = ("acc", "ari", "nmi")
-PROTOCOLS = ("paper", "centroid")
+PROTOCOLS = ("paper", "centroid")  # of the tables
+MEANING = {
+    "paper": "k-means on the test embeddings with the true number of categories",
+    "centroid": "k-means on the training embeddings, each test text goes to the nearest centroid",
+    "discover": "the categories as subtaxa discover finds them, inside each coarse label of the training texts, with "
+    "the true number of categories in all; each test text goes to the nearest category, its coarse label being unknown",
+}
 STAGES = {"knn": "k-NN", "label": "+Label", "reciprocal": "+Reciprocal", "rank": "+Rank"}  # the filters, in their order
 
 
@@ -42,6 +48,20 @@ def spread(values: Iterable[float | None]) -> Spread | None:
 
 def scores(runs: list[Record], protocol: str, measure: str) -> Spread:
     return Spread(tuple(run.score(protocol, measure) for run in runs))
+
+
+def scores_of_all(runs: list[Record], protocol: str, measure: str) -> Spread | None:
+    """Over all the seeds or not at all: runs of earlier versions have no score by `discover`."""
+    return scores(runs, protocol, measure) if all(protocol in run.scores for run in runs) else None
+
+
+def mean_and_deviation(name: str, found: Spread | None) -> dict[str, float | None]:
+    """Two fields of a CSV's row."""
+    return {name: found.mean if found else None, f"{name}_sd": found.deviation if found else None}
+
+
+def explained(protocols: Iterable[str]) -> str:
+    return "Protocols: " + "; ".join(f"{protocol} = {MEANING[protocol]}" for protocol in protocols) + "."
 
 
 def main_runs(records: list[Record]) -> list[Record]:

@@ -18,8 +18,10 @@ from subtaxa.bench.summary import (
     by_dataset,
     circumstances,
     epochs,
+    explained,
     folder_name,
     main_runs,
+    mean_and_deviation,
     of,
     run_names,
     scores,
@@ -29,10 +31,7 @@ from subtaxa.bench.summary import (
 from subtaxa.errors import InputError
 
 SPREAD = "± is the standard deviation over the seeds."
-PROTOCOL = (
-    "Protocols: paper = k-means on the test embeddings with the true number of categories; "
-    "centroid = k-means on the training embeddings, each test text goes to the nearest centroid."
-)
+PROTOCOL = explained(PROTOCOLS)
 TOLD = [row for row, method in PRACTICE.items() if method.endswith("-per-label")]
 TOLD_NOTE = (
     "‡ is told more than the others and is not ranked with them: by the protocol paper the coarse label of each test "
@@ -156,8 +155,8 @@ def table4(runs: list[Record]) -> Table:
             row += [_number(right), *([_number(paper)] if compared else []), _number(left)]
             cells.append(
                 {"dataset": title(name), "filter": label, "seeds": len(logs)}
-                | _mean_and_deviation("accuracy", right)
-                | _mean_and_deviation("left", left)
+                | mean_and_deviation("accuracy", right)
+                | mean_and_deviation("left", left)
                 | {"published_accuracy": paper, "published_of": published.BENCHMARKS.get(name, "")}
                 | {"runs": _runs(found[name])}
             )
@@ -196,14 +195,10 @@ def _cells(runs: list[Record]) -> dict[str, Any]:
     row: dict[str, Any] = {"method": runs[0].method, "seeds": len(runs)}
     for protocol in PROTOCOLS:
         for measure in MEASURES:
-            row |= _mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
+            row |= mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
     seconds, memory = _seconds_and_memory(runs)
     row |= {"seconds_per_epoch": seconds and seconds.mean, "peak_memory_mb": memory and int(max(memory.values))}
     return {**row, "runs": _runs(runs)}
-
-
-def _mean_and_deviation(name: str, found: Spread | None) -> dict[str, float | None]:
-    return {name: found.mean if found else None, f"{name}_sd": found.deviation if found else None}
 
 
 def _runs(runs: list[Record]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from subtaxa.encoder import Encoder
 from subtaxa.settings import Settings
 from subtaxa.tokens import Batch, Tokens
-from subtaxa.views import drop_tokens, replace_tokens
+from subtaxa.views import drop_tokens, replace_tokens, shorten
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TrainingData:
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""
-        return TrainingData(self.tokens, self.labels.to(device), self.n_labels, self.n_categories)
+        return replace(self, labels=self.labels.to(device))
 
 
 class Method:
@@ -101,6 +101,8 @@ class Method:
             return batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were
         if self.settings.view == "drop":
             return batch.with_(attention_mask=drop_tokens(batch.attention_mask, batch.ordinary, rate))
+        if self.settings.view == "shorten":
+            return shorten(batch, rate, self.settings.view_tokens)
         return batch
 
 

@@ -28,7 +28,7 @@ class DOWN(DNA):
     filters: ClassVar[tuple[str, ...]] = ()
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
-        return kept * rank_weights(kept.shape[1], base_at(epoch, self.settings.epochs))  # (N, k)
+        return kept * rank_weights(kept.shape[1], base_at(epoch, int(self.settings.epochs)))  # (N, k)
 
 
 VARIANTS = {"down": DOWN}

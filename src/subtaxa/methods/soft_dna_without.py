@@ -1,0 +1,84 @@
+"""The default with one ingredient taken out at a time: the rows of its ablation (docs/default.md).
+
+What is a setting needs no class here: `--trained-layers 2`, `--view none`, `--view-rate 0.25` and so on.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from subtaxa.encoder import Encoder
+from subtaxa.filters import label_filter
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.soft_dna import WIDEST, SoftDNA
+from subtaxa.momentum import update_momentum
+from subtaxa.neighbours import Neighbours, retrieve
+from subtaxa.tokens import Batch
+
+
+class WithoutReach(SoftDNA):
+    """The default with one k for all texts."""
+
+    def reach(self, neighbours: Neighbours) -> Tensor:
+        return torch.full((len(neighbours.indices),), self.k, device=neighbours.indices.device)
+
+
+class WithoutWeights(SoftDNA):
+    """The default with every kept neighbour counting the same."""
+
+    def fade(self, epoch: int) -> float:
+        return 1.0
+
+
+class WithoutFlattening(SoftDNA):
+    """The default with weights as sharp in all epochs as in the first."""
+
+    def fade(self, epoch: int) -> float:
+        return super().fade(0)
+
+
+class WithoutReciprocity(SoftDNA):
+    """The default without the reciprocal filter."""
+
+    def trust(self, neighbours: Neighbours, listed: Tensor) -> Tensor:
+        return listed
+
+
+class WithoutSearchInside(SoftDNA):
+    """The default with neighbours from the whole queue, then the label filter, as in DNA."""
+
+    def retrieve(self) -> Neighbours:
+        found = retrieve(self.queue.rows, self.queue.rows, max(self.k, WIDEST))
+        return Neighbours(found.indices, found.similarity, found.valid & label_filter(found.indices, self.data.labels))
+
+
+class WithMomentum(SoftDNA):
+    """The default with DNA's momentum encoder, which writes the queue."""
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.momentum_tower = encoder.momentum_copy()
+
+    def modules(self) -> dict[str, torch.nn.Module]:
+        return {**super().modules(), "momentum": self.momentum_tower}
+
+    def refresh(self) -> None:
+        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
+
+    @torch.no_grad()
+    def after_step(self, batch: Batch) -> None:
+        update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
+        keys = F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)  # (B, D)
+        self.queue.write(self.gather(batch.index), self.gather(keys))
+
+
+VARIANTS = {
+    "soft-dna-one-k": WithoutReach,
+    "soft-dna-equal-weights": WithoutWeights,
+    "soft-dna-sharp-weights": WithoutFlattening,
+    "soft-dna-one-sided": WithoutReciprocity,
+    "soft-dna-whole-queue": WithoutSearchInside,
+    "soft-dna-momentum": WithMomentum,
+}

@@ -1,0 +1,247 @@
+"""The default method: its loss and neighbours against loops, its queue, and trainings that stop and go on."""
+
+from __future__ import annotations
+
+import math
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from test_methods import prepared, resume
+from torch import Tensor
+
+from subtaxa.encoder import Encoder
+from subtaxa.interrupts import Stopped
+from subtaxa.methods import settings_for, soft_dna
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.down import base_at
+from subtaxa.methods.soft_dna import CLEARLY, SoftDNA
+from subtaxa.progress import Progress
+from subtaxa.reach import FEW, SHARE
+from subtaxa.tokens import Batch
+from subtaxa.trainer import History
+from subtaxa.training import train
+
+BATCH = torch.tensor([5, 2, 9])
+
+
+def begun(tiny_encoder: str, epoch: int = 0, labels: Tensor | None = None, **changes: object) -> SoftDNA:
+    """The method in an epoch, without dropout."""
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none"} | changes)
+    if labels is not None:
+        data = TrainingData(data.tokens, labels, int(labels.max()) + 1, data.n_categories)
+    method = SoftDNA(settings)
+    method.start(encoder, data)
+    method.begin_epoch(epoch)
+    method.tower.eval()
+    return method
+
+
+def features(method: SoftDNA) -> Tensor:
+    return method.encoder.features(method.data.tokens)
+
+
+def move(method: SoftDNA) -> None:
+    """Change the encoder, as training does."""
+    with torch.no_grad():
+        for number, weights in enumerate(method.tower.parameters()):
+            weights.add_(0.1 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(number)))
+
+
+def losses(method: SoftDNA) -> dict[str, float]:
+    return {name: float(part.detach()) for name, part in method.loss(method.data.tokens.batch(BATCH)).items()}
+
+
+def slow_weights(method: SoftDNA, base: float, widest: int) -> list[dict[int, float]]:
+    """The neighbours of each text and how much they count, by loops and sets."""
+    rows, labels = method.queue.rows.double(), method.data.labels.tolist()
+    similarity = (rows @ rows.T).fill_diagonal_(2.0).tolist()  # so that each text is its own nearest
+    lists, reached = [], []
+    for i, own in enumerate(similarity):
+        same = sorted((j for j in range(len(rows)) if labels[j] == labels[i]), key=lambda j: -own[j])
+        near = sum(own[j] for j in same[1 : 1 + FEW]) / FEW
+        around = (sum(own[j] for j in same) - 1) / len(same)  # the similarity to itself is 1
+        lists.append(same[:widest])
+        reached.append({j for j in same[:widest] if own[j] >= around + SHARE * (near - around)})
+    sizes = [sum(i in reached[j] for j in own) for i, own in enumerate(reached)]
+    sizes = [size if size >= CLEARLY * method.k else method.k for size in sizes]
+    lists = [same[:k] for same, k in zip(lists, sizes, strict=True)]
+    return [
+        {j: base ** (-rank / sizes[i]) for rank, j in enumerate(same) if i in lists[j]} for i, same in enumerate(lists)
+    ]
+
+
+def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder, temperature=0.1)
+    move(method)  # so that a text and its row of the queue are not the same
+    queries, queue = features(method), method.queue.rows
+    alignment = uniformity = 0.0
+    for i in BATCH.tolist():
+        logits = [float(queries[i] @ key) / 0.1 for key in queue]
+        pairs = list(zip(method.positives[i].tolist(), method.weights[i].tolist(), strict=True))
+        alignment -= sum(w * logits[j] for j, w in pairs) / sum(w for _, w in pairs) / len(BATCH)
+        uniformity += math.log(sum(map(math.exp, logits))) / len(BATCH)
+    assert losses(method) == pytest.approx({"alignment": alignment, "uniformity": uniformity}, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epoch", "neighbours", "widest"), [(0, 5, 250), (3, 5, 12), (1, 25, 12)])
+def test_neighbours_and_weights_are_those_of_the_slow_loop(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, epoch: int, neighbours: int, widest: int
+) -> None:
+    monkeypatch.setattr(soft_dna, "WIDEST", widest)
+    method = begun(tiny_encoder, epoch, neighbours=neighbours)
+    wanted = slow_weights(method, base_at(epoch, 4), max(neighbours, widest))
+    for i, own in enumerate(wanted):
+        some = method.weights[i] > 0
+        found = dict(zip(method.positives[i, some].tolist(), method.weights[i, some].tolist(), strict=True))
+        assert found == pytest.approx(own, abs=1e-5)
+
+
+def test_neighbours_share_the_label_name_each_other_and_count_less_by_rank(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    pairs = {(i, int(j)) for i, row in enumerate(method.positives) for j in row[method.weights[i] > 0]}
+    assert all(method.data.labels[i] == method.data.labels[j] for i, j in pairs)
+    assert pairs == {(j, i) for i, j in pairs}
+    assert len(pairs) > 3 * len(method.data)
+    assert torch.equal(method.positives[:, 0], torch.arange(len(method.data)))
+    assert (method.weights[:, 0] == 1).all()
+    assert all((row[row > 0].diff() < 0).all() for row in method.weights)
+
+
+def test_weights_flatten_over_the_epochs(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    early = method.weights
+    for epoch in (1, 2, 3):
+        method.begin_epoch(epoch)
+        late, far = method.weights, early > 0
+        far[:, 0] = False  # a text itself counts fully in every epoch
+        assert torch.equal(late > 0, early > 0)  # the encoder has not moved
+        assert (late[far] > early[far]).all()
+        early = late
+
+
+def test_k_is_as_set_or_clearly_more(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder, neighbours=2)
+    assert method.mined is not None
+    indices, stages = method.mined
+    listed = stages["label"].sum(1)
+    assert torch.equal(indices, method.positives)
+    assert torch.equal(stages["reciprocal"], method.weights > 0)
+    assert (stages["label"] >= stages["reciprocal"]).all()
+    assert set(listed.tolist()) & set(range(CLEARLY * 2)) == {2}
+    assert int(listed.max()) > 10
+    log = method.begin_epoch(0)
+    assert log["k"] == pytest.approx(float(listed.float().mean()))
+    assert log["kept"] == pytest.approx(float(stages["reciprocal"].sum(1).float().mean()))
+
+
+@pytest.mark.parametrize("neighbours", [1, 2, 1000])
+def test_labels_of_one_and_two_texts(tiny_encoder: str, neighbours: int) -> None:
+    labels = prepared(tiny_encoder)[2].labels.clone()
+    labels[5], labels[[2, 9]] = 3, 4
+    method = begun(tiny_encoder, labels=labels, neighbours=neighbours)
+    assert all(map(math.isfinite, losses(method).values()))
+    counts = [int((method.weights[i] > 0).sum()) for i in BATCH]
+    assert counts == [1, min(neighbours, 2), min(neighbours, 2)]
+
+
+def test_the_queue_takes_the_features_that_the_loss_was_made_of(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    before, batch = method.queue.rows.clone(), method.data.tokens.batch(BATCH)
+    torch.testing.assert_close(before, features(method))
+    move(method)
+    computed = features(method)
+    method.loss(batch)
+    move(method)  # the optimiser's step
+    method.after_step(batch)
+    torch.testing.assert_close(method.queue.rows[BATCH], computed[BATCH], atol=1e-5, rtol=0)
+    assert not torch.allclose(computed[BATCH], before[BATCH], atol=1e-2)
+    rest = [i for i in range(len(before)) if i not in BATCH]
+    assert torch.equal(method.queue.rows[rest], before[rest])
+    assert not method.queue.rows.requires_grad
+
+
+def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None:
+    method, other = begun(tiny_encoder, epoch=2), begun(tiny_encoder)
+    batch = method.data.tokens.batch(torch.tensor([2, 60, 61]))
+    move(method)
+    method.loss(batch)
+    method.after_step(batch)
+    assert losses(other) != losses(method)
+    resume(other, method)
+    assert losses(other) == losses(method)
+    assert other.positives.dtype == torch.int64
+    for name, tensor in method.state().items():
+        assert torch.equal(other.state()[name], tensor), name
+
+
+def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = begun(tiny_encoder, view="shorten", view_tokens=5)
+    inputs, seen = Encoder.inputs, []
+
+    def watched(self: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
+        seen.append(batch.attention_mask.shape[1])
+        return inputs(self, batch)
+
+    monkeypatch.setattr(Encoder, "inputs", watched)
+    method.loss(method.data.tokens.batch(torch.arange(60)))
+    assert seen == [5]
+    method.begin_epoch(1)  # the neighbours are those of the whole texts
+    assert max(seen) == int(method.data.tokens.lengths.max()) > 5
+
+
+def test_the_method_brings_its_own_settings() -> None:
+    found = settings_for("default").to_dict()
+    assert {name: found[name] for name in SoftDNA.own} == dict(SoftDNA.own)
+    assert settings_for("default", view="drop").view == "drop"
+
+
+def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, History]:
+    """The features and the history after three epochs as a user has them: shortened texts and dropout."""
+    settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)
+    assert (settings.method, settings.view) == ("soft-dna", "shorten")
+    history = train(encoder, data, settings, 0, Progress(), folder)
+    return encoder.features(data.tokens), history
+
+
+def same_end(first: tuple[Tensor, History], second: tuple[Tensor, History]) -> None:
+    assert torch.equal(first[0], second[0])
+    ours, theirs = (
+        [{name: value for name, value in row.items() if not name.endswith("seconds")} for row in history]
+        for _, history in (first, second)
+    )
+    assert ours == theirs
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_encoder: str) -> tuple[Tensor, History]:
+    """A training that was never stopped."""
+    return trained(tiny_encoder)
+
+
+def test_same_seed_same_end(tiny_encoder: str, whole: tuple[Tensor, History]) -> None:
+    same_end(trained(tiny_encoder), whole)
+    assert [row["epoch"] for row in whole[1]] == [1, 2, 3]
+    assert all({"alignment", "uniformity", "k", "kept", "retrieval_seconds"} <= set(row) for row in whole[1])
+
+
+@pytest.mark.parametrize("steps", [4, 12])  # of six in an epoch: within one and between two
+def test_a_stopped_training_goes_on_to_the_same_end(
+    tiny_encoder: str, whole: tuple[Tensor, History], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    after_step, done = SoftDNA.after_step, 0
+
+    def stopping(self: SoftDNA, batch: Batch) -> None:
+        nonlocal done
+        after_step(self, batch)
+        done += 1
+        if done == steps:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SoftDNA, "after_step", stopping)
+        with pytest.raises(Stopped):
+            trained(tiny_encoder, tmp_path)
+    assert done == steps
+    same_end(trained(tiny_encoder, tmp_path), whole)
