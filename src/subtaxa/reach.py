@@ -1,6 +1,6 @@
 """How far a text's category reaches, by its own surroundings: what lets k be larger for a text of a large category.
 
-The reach lies somewhere between how similar a text is to its label on average and to its nearest few.
+The reach lies half way between how similar a text is to its label on average and to its nearest few.
 In categories of uneven size one k for all splits the large ones: most of their texts would be pushed apart. N texts,
 D dimensions, k neighbours.
 """
@@ -14,7 +14,7 @@ from subtaxa.filters import reciprocal_filter
 from subtaxa.neighbours import Neighbours
 
 FEW = 4  # nearest neighbours that say how near is near
-SHARE = 0.6  # of the way from the surroundings to the nearest few
+SHARE = 0.5  # of the way from the surroundings to the nearest few
 
 
 def surroundings(rows: Tensor, labels: Tensor) -> Tensor:

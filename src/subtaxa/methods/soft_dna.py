@@ -32,7 +32,7 @@ from subtaxa.reach import within_reach
 from subtaxa.tokens import Batch
 
 WIDEST = 250  # neighbours looked at, so that k can grow
-CLEARLY = 2  # times k neighbours must be within reach before k grows
+CLEARLY = 1.5  # times k neighbours must be within reach before k grows
 
 
 class SoftDNA(Method):
