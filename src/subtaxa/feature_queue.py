@@ -1,9 +1,15 @@
-"""The dynamic queue M: one unit-length feature per training text, addressed by the text's index."""
+"""The dynamic queue M: one unit-length feature per training text, addressed by the text's index. And methods with it.
+
+N texts, B texts in a batch, D dimensions, k neighbours.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from subtaxa.encoder import Encoder
+from subtaxa.methods.base import Method, TrainingData
 
 
 class FeatureQueue:
@@ -25,3 +31,22 @@ class FeatureQueue:
     def write(self, index: Tensor, features: Tensor) -> None:
         """Rewrite the rows of the current batch with their latest features."""
         self.rows[index] = features.detach()  # (B, D)
+
+
+class QueueMethod(Method):
+    """A method that keeps a feature of every text, and for every text neighbours and how much each of them counts."""
+
+    def start(self, encoder: Encoder, data: TrainingData) -> None:
+        super().start(encoder, data)
+        self.k = int(self.settings.neighbours)
+        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
+        self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
+        self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.queue.refresh(state["queue"])
+        self.positives = state["positives"].long().to(self.encoder.device)
+        self.weights = state["weights"].to(self.encoder.device)

@@ -15,16 +15,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from subtaxa.encoder import Encoder
-from subtaxa.feature_queue import FeatureQueue
+from subtaxa.feature_queue import QueueMethod
 from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
 from subtaxa.losses import multi_positive_nce
-from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
+from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss
 from subtaxa.momentum import update_momentum
 from subtaxa.neighbours import Neighbours, retrieve
 from subtaxa.tokens import Batch
 
 
-class DNA(Method):
+class DNA(QueueMethod):
     """DNA as in the paper: neighbours from the whole queue, cleaned by the label, reciprocal and rank filters."""
 
     own: ClassVar = {
@@ -40,21 +40,9 @@ class DNA(Method):
         super().start(encoder, data)
         self.head: nn.Module = coarse_head(encoder, data)
         self.momentum_tower = encoder.momentum_copy()
-        self.k = int(self.settings.neighbours)
-        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
-        self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
-        self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def modules(self) -> dict[str, nn.Module]:
         return {"tower": self.tower, "head": self.head, "momentum": self.momentum_tower}
-
-    def state(self) -> dict[str, Tensor]:
-        return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        self.queue.refresh(state["queue"])
-        self.positives = state["positives"].long().to(self.encoder.device)
-        self.weights = state["weights"].to(self.encoder.device)
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""

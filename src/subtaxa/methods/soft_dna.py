@@ -21,11 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.feature_queue import FeatureQueue
+from subtaxa.feature_queue import QueueMethod
 from subtaxa.filters import reciprocal_filter
 from subtaxa.losses import multi_positive_nce
-from subtaxa.methods.base import Method, TrainingData
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
 from subtaxa.reach import within_reach
@@ -35,7 +33,7 @@ WIDEST = 250  # neighbours looked at, so that k can grow
 CLEARLY = 1.5  # times k neighbours must be within reach before k grows
 
 
-class SoftDNA(Method):
+class SoftDNA(QueueMethod):
     """DNA with neighbours of the same label, as many as fit each text, weighted by rank; for sentence encoders."""
 
     own: ClassVar = {
@@ -48,21 +46,6 @@ class SoftDNA(Method):
         "view_tokens": 48,
         "neighbours": "auto",
     }
-
-    def start(self, encoder: Encoder, data: TrainingData) -> None:
-        super().start(encoder, data)
-        self.k = int(self.settings.neighbours)
-        self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
-        self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
-        self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
-
-    def state(self) -> dict[str, Tensor]:
-        return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        self.queue.refresh(state["queue"])
-        self.positives = state["positives"].long().to(self.encoder.device)
-        self.weights = state["weights"].to(self.encoder.device)
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
