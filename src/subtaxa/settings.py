@@ -83,8 +83,8 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
 
 
 def epochs_for(n_texts: int) -> int:
-    """Four epochs of many texts, up to eight of few: some hundreds of steps."""
-    return int(min(8, max(4, round(32_000 / max(1, n_texts)))))
+    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
+    return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
 
 
 _FIELDS = {f.name: f for f in fields(Settings)}

@@ -217,8 +217,9 @@ def _adamw(modules: dict[str, nn.Module], settings: Settings) -> torch.optim.Opt
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
+    # Fused: otherwise a fifth of a step on a CPU is spent in here.
     return torch.optim.AdamW(
-        [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], settings.learning_rate
+        [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], settings.learning_rate, fused=True
     )
 
 
