@@ -137,7 +137,7 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
             made_up(root, "hwu64", "soft-dna", 70.0, seed, changes={"trained_layers": 2}),
             made_up(root, "hwu64", "soft-dna-momentum", 81.0, seed),
             with_discover(
-                made_up(root, "hwu64", "soft-dna-one-k", 77.0 + 3 * seed, seed), 81.0, training=240 + 60 * seed
+                made_up(root, "hwu64", "soft-dna-one-sided", 77.0 + 3 * seed, seed), 81.0, training=240 + 60 * seed
             ),
         ]
     text = write_comparison(records, tmp_path)
@@ -147,12 +147,12 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
         *("difference", "training minutes"),
     ]
     assert names_of(section) == [
-        *("the default", "with one k for all texts", "with DNA's momentum encoder, which writes the queue"),
+        *("the default", "without the reciprocal filter", "with DNA's momentum encoder, which writes the queue"),
         *("trained_layers 2", "view none"),
     ]
     assert line_of(section, "the default")[1:3] == ["2", "81.00 ± 1.41"]
     assert line_of(section, "the default")[5:] == ["84.00 ± 0.00", "74.00 ± 0.00", "94.00 ± 0.00", "–", "4.0"]
-    assert line_of(section, "with one k for all texts")[1:] == [
+    assert line_of(section, "without the reciprocal filter")[1:] == [
         *("2", "78.50 ± 2.12", "68.50 ± 2.12", "88.50 ± 2.12", "81.00 ± 0.00", "71.00 ± 0.00", "91.00 ± 0.00"),
         *("−2.50", "4.5"),
     ]
@@ -160,13 +160,13 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
     assert line_of(section, "view none")[-2] == "+2.00"
     assert "One ingredient is taken out or changed at a time" in section
     assert "HWU64, the same 2 seeds in every row." in section
-    assert "hwu64/{soft-dna,soft-dna-momentum,soft-dna-one-k}/default/seed-{0,1}" in section
-    cell = row_of(tmp_path / "compare.csv", row="with one k for all texts", measure="ARI")
+    assert "hwu64/{soft-dna,soft-dna-momentum,soft-dna-one-sided}/default/seed-{0,1}" in section
+    cell = row_of(tmp_path / "compare.csv", row="without the reciprocal filter", measure="ARI")
     assert [float(cell[name]) for name in ("paper", "discover", "difference_default", "training_minutes")] == [
         *(68.5, 71, -2.5, 4.5),
     ]
-    assert (cell["method"], cell["seeds"]) == ("soft-dna-one-k", "2")
-    assert cell["runs"] == "hwu64/soft-dna-one-k/default/seed-0; hwu64/soft-dna-one-k/default/seed-1"
+    assert (cell["method"], cell["seeds"]) == ("soft-dna-one-sided", "2")
+    assert cell["runs"] == "hwu64/soft-dna-one-sided/default/seed-0; hwu64/soft-dna-one-sided/default/seed-1"
     assert row_of(tmp_path / "compare.csv", row="the default", measure="ACC")["difference_default"] == ""
     latex = (tmp_path / "compare.tex").read_text("utf-8")
     assert r"\label{compare-what-each-part-of-the-default-is-worth}" in latex
@@ -183,22 +183,25 @@ def test_only_like_runs_are_parts_of_the_default(tmp_path: Path) -> None:
         made_up(root, "hwu64", "soft-dna", limit=100, changes={"view": "none"}),
         made_up(root, "hwu64", "soft-dna", preset="paper"),
         made_up(root, "hwu64", "soft-dna", changes={"epochs": 4}),
-        made_up(root, "hwu64", "soft-dna-one-k", changes={"epochs": 2}),
-        made_up(root, "clinc", "soft-dna-one-k"),
+        made_up(root, "hwu64", "soft-dna-one-sided", changes={"epochs": 2}),
+        made_up(root, "clinc", "soft-dna-one-sided"),
     ]
     assert "each part" not in write_comparison(records, tmp_path)
     records += [made_up(root, "hwu64", "soft-dna", changes={"epochs": 2})]
     assert names_of(the_parts(write_comparison(records, tmp_path))) == ["the default", "epochs 2"]
     named = the_parts(write_comparison(records, tmp_path, "default_epochs=2"))
-    assert names_of(named) == ["the default", "with one k for all texts"]
+    assert names_of(named) == ["the default", "without the reciprocal filter"]
 
 
 def test_differences_to_the_default_are_over_the_same_seeds(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     records = [made_up(root, "hwu64", "soft-dna", acc, seed) for seed, acc in enumerate((80.0, 90.0))]
-    records += [made_up(root, "hwu64", "soft-dna-one-k", 79.0), made_up(root, "hwu64", "soft-dna-momentum", 79.0, 7)]
+    records += [
+        made_up(root, "hwu64", "soft-dna-one-sided", 79.0),
+        made_up(root, "hwu64", "soft-dna-momentum", 79.0, 7),
+    ]
     section = the_parts(write_comparison(records, tmp_path))
-    assert line_of(section, "with one k for all texts")[-2] == "−1.00"
+    assert line_of(section, "without the reciprocal filter")[-2] == "−1.00"
     assert line_of(section, "with DNA's momentum")[-2] == "–"
     assert "the difference is over those that a row shares with the default" in section
 
@@ -210,7 +213,7 @@ def test_the_parts_do_not_disturb_the_rest(tmp_path: Path) -> None:
     records += [made_up(root, "hwu64", "soft-dna", 80.0)]
     before = write_comparison(records, tmp_path).split("### ")
     for seed in range(4):
-        records += [made_up(root, "hwu64", name, 99.0, seed) for name in ("soft-dna-one-k", "soft-dna-momentum")]
+        records += [made_up(root, "hwu64", name, 99.0, seed) for name in ("soft-dna-one-sided", "soft-dna-momentum")]
         records += [made_up(root, "hwu64", "soft-dna", 99.0, seed, changes={"view": "none"})]
     after = write_comparison(records, tmp_path).split("### ")
     assert after[:2] + after[3:-1] == before[:-1]

@@ -18,7 +18,6 @@ class Neighbours:
     """The k nearest rows of each text, itself first, then the most similar; `valid` is False where there are fewer."""
 
     indices: Tensor  # (N, k) int64
-    similarity: Tensor  # (N, k)
     valid: Tensor  # (N, k) bool
 
 
@@ -26,8 +25,8 @@ def retrieve(queries: Tensor, queue: Tensor, k: int) -> Neighbours:
     """The k most similar rows of the whole queue for every query; the query's own row is always among them."""
     k = min(k, len(queue))
     own = torch.arange(len(queries), device=queries.device)
-    indices, similarity = _top_k(queries, queue, own, k)
-    return Neighbours(indices, similarity, torch.ones_like(indices, dtype=torch.bool))
+    indices = _top_k(queries, queue, own, k)
+    return Neighbours(indices, torch.ones_like(indices, dtype=torch.bool))
 
 
 def retrieve_within(queries: Tensor, queue: Tensor, labels: Tensor, k: int) -> Neighbours:
@@ -35,27 +34,23 @@ def retrieve_within(queries: Tensor, queue: Tensor, labels: Tensor, k: int) -> N
     k = min(k, int(torch.bincount(labels).max()))
     own = torch.arange(len(queries), device=queries.device)
     indices = own[:, None].repeat(1, k)  # (N, k), padded with the own index
-    similarity = torch.ones(len(queries), k, device=queries.device)  # (N, k)
     valid = torch.zeros(len(queries), k, dtype=torch.bool, device=queries.device)  # (N, k)
     for label in labels.unique():
         members = (labels == label).nonzero().squeeze(1)  # (n,)
         k_label = min(k, len(members))
-        local, near = _top_k(queries[members], queue[members], own[: len(members)], k_label)  # (n, k_label) each
+        local = _top_k(queries[members], queue[members], own[: len(members)], k_label)  # (n, k_label)
         indices[members, :k_label] = members[local]
-        similarity[members, :k_label] = near
         valid[members, :k_label] = True
-    return Neighbours(indices, similarity, valid)
+    return Neighbours(indices, valid)
 
 
-def _top_k(queries: Tensor, rows: Tensor, own: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Blocked matrix product and top-k, as indices and similarities; the own row is forced first, with 1."""
-    indices = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-    near = torch.empty(len(queries), k, device=queries.device)
+def _top_k(queries: Tensor, rows: Tensor, own: Tensor, k: int) -> Tensor:
+    """Blocked matrix product and top-k; the own row is forced first."""
+    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
     step = max(1, BLOCK_CELLS // len(rows))
     for start in range(0, len(queries), step):
         block = slice(start, start + step)
         similarity = queries[block] @ rows.T  # (B, N)
         similarity.scatter_(1, own[block][:, None], float("inf"))
-        near[block], indices[block] = similarity.topk(k, dim=1)  # (B, k)
-    near[:, 0] = 1.0
-    return indices, near
+        found[block] = similarity.topk(k, dim=1).indices  # (B, k)
+    return found

@@ -12,17 +12,10 @@ from torch.nn import functional as F
 from subtaxa.encoder import Encoder
 from subtaxa.filters import label_filter
 from subtaxa.methods.base import TrainingData
-from subtaxa.methods.soft_dna import WIDEST, SoftDNA
+from subtaxa.methods.soft_dna import SoftDNA
 from subtaxa.momentum import update_momentum
 from subtaxa.neighbours import Neighbours, retrieve
 from subtaxa.tokens import Batch
-
-
-class WithoutReach(SoftDNA):
-    """The default with one k for all texts."""
-
-    def reach(self, neighbours: Neighbours) -> Tensor:
-        return torch.full((len(neighbours.indices),), self.k, device=neighbours.indices.device)
 
 
 class WithoutWeights(SoftDNA):
@@ -42,16 +35,16 @@ class WithoutFlattening(SoftDNA):
 class WithoutReciprocity(SoftDNA):
     """The default without the reciprocal filter."""
 
-    def trust(self, neighbours: Neighbours, listed: Tensor) -> Tensor:
-        return listed
+    def trust(self, neighbours: Neighbours) -> Tensor:
+        return neighbours.valid
 
 
 class WithoutSearchInside(SoftDNA):
     """The default with neighbours from the whole queue, then the label filter, as in DNA."""
 
     def retrieve(self) -> Neighbours:
-        found = retrieve(self.queue.rows, self.queue.rows, max(self.k, WIDEST))
-        return Neighbours(found.indices, found.similarity, found.valid & label_filter(found.indices, self.data.labels))
+        found = retrieve(self.queue.rows, self.queue.rows, self.k)
+        return Neighbours(found.indices, found.valid & label_filter(found.indices, self.data.labels))
 
 
 class WithMomentum(SoftDNA):
@@ -75,7 +68,6 @@ class WithMomentum(SoftDNA):
 
 
 VARIANTS = {
-    "soft-dna-one-k": WithoutReach,
     "soft-dna-equal-weights": WithoutWeights,
     "soft-dna-sharp-weights": WithoutFlattening,
     "soft-dna-one-sided": WithoutReciprocity,
