@@ -129,7 +129,7 @@ def test_momentum_encoder_runs_with_dropout(tiny_encoder: str, on: bool) -> None
 def test_reciprocal_filter_looks_at_the_lists_as_retrieved(tiny_encoder: str) -> None:
     """The kept set is the same either way, because i has the label of j whenever j has the label of i."""
     indices = torch.tensor([[0, 1], [1, 0], [2, 1]])
-    neighbours = Neighbours(indices, torch.ones(3, 2), torch.ones_like(indices, dtype=torch.bool))
+    neighbours = Neighbours(indices, torch.ones_like(indices, dtype=torch.bool))
     kept = torch.tensor([[True, True], [True, False], [True, True]])
     wide, narrow = (
         started(tiny_encoder, *names).reciprocal(neighbours, kept) for names in (["unfiltered_reciprocal"], [])
