@@ -41,7 +41,7 @@ def commands() -> list[list[str]]:
 
 def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = [command for command in commands() if command[0] != "bench"]
-    assert [command[0] for command in first] == ["discover", "assign", "info"]
+    assert [command[0] for command in first] == ["discover", "assign", "info", "merge", "split", "rename", "undo"]
     for command in first:
         assert main(command) == 0
     assert "categories in 3 labels" in capsys.readouterr().out

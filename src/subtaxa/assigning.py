@@ -69,15 +69,15 @@ def _all(first: pd.DataFrame, rest: Iterator[pd.DataFrame]) -> Iterator[pd.DataF
 def _filed(model: Discovery, frame: pd.DataFrame, column: str, label: str | None, progress: Progress) -> pd.DataFrame:
     """The frame with its category columns, named so that they overwrite none of the user's."""
     labels = None if label is None else [str(value).strip() for value in frame[label]]
-    category, likely = model.file(list(frame[column]), labels, progress)
+    place, likely = model.file(list(frame[column]), labels, progress)
     names = ("category_id", "category", "category_label", "confidence")
     taken = set(map(str, frame.columns)) & set(names)
     prefix = "subtaxa_" if taken else ""
     values: tuple[Any, ...] = (
-        category,
-        [model.taxonomy_[int(i)].name for i in category],
-        [model.taxonomy_[int(i)].parent for i in category],
-        likely[range(len(category)), category].round(4),
+        model.classes_[place],
+        [model.taxonomy_[int(i)].name for i in place],
+        [model.taxonomy_[int(i)].parent for i in place],
+        likely[range(len(place)), place].round(4),
     )
     filed = frame.copy()
     for name, value in zip(names, values, strict=True):

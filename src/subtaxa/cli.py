@@ -64,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
     info.add_argument("folder", metavar="run", help="the folder that discover wrote")
     info.set_defaults(run=_info)
 
+    from subtaxa import edit_commands
+
+    for command in edit_commands.add_commands(commands):
+        command.set_defaults(run=_edit)
+
     methods = commands.add_parser("methods", help="the training methods there are")
     methods.set_defaults(run=_methods)
 
@@ -223,6 +228,13 @@ def _info(options: argparse.Namespace) -> None:
     print()
     for name, value in lines.items():
         print(f"{name:>8}  {printable(str(value))}")
+
+
+def _edit(options: argparse.Namespace) -> None:
+    from subtaxa.edit_commands import edit_run
+    from subtaxa.progress import progress_for
+
+    print(printable(edit_run(options, progress_for(quiet=options.quiet))))
 
 
 def _bench(options: argparse.Namespace) -> None:

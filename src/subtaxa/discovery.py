@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from subtaxa.clustering import Clusters, Floats, Ints, check_number, cluster
 from subtaxa.confidence import calibrate, probabilities
+from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
 from subtaxa.how_many import plausible, stable_total
@@ -33,7 +35,7 @@ from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
 
 
-class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the fine categories below coarse labels.
 
     `categories` is their number, or "auto". Every setting left None comes from the preset; see `subtaxa.settings`.
@@ -118,11 +120,14 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         back = np.argsort(order)  # from our order to the caller's
         self.labels_: Ints = assignment[back]
         self.confidences_: NDArray[np.float64] = sure[back]
-        self.taxonomy_: Taxonomy = taxonomy
+        self.taxonomy_: Taxonomy = replace(taxonomy, editor=self.edit)
         self.coarse_labels_: list[str] = [str(name) for name in names]
         self.clusters_: Clusters = clusters
         self.confidence_temperature_: float = confidence
+        self.features_: Floats = features[back]
+        self.edits_ = []
         self.memory_ = Memory.of(ordered, features, assignment, clusters)
+        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
         self.settings_: Settings = settings
         self.history_: History = history
         self.timings_: dict[str, float] = dict(progress.timings)
@@ -145,27 +150,32 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
 
         A training text gets the category it has in `labels_`.
         """
-        return self.file(texts, labels)[0]
+        return self.classes_[self.file(texts, labels)[0]]
 
     def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """The calibrated probability of every category (n, K)."""
+        """The calibrated probability of every category (n, K), in the order of `classes_` and `taxonomy_`."""
         return self.file(texts, labels)[1]
+
+    @property
+    def classes_(self) -> Ints:
+        """The ids of the categories, in the order of `taxonomy_`."""
+        check_is_fitted(self, "clusters_")
+        return np.array([category.id for category in self.taxonomy_], dtype=np.int64)
 
     def file(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> tuple[Ints, NDArray[np.float64]]:
-        """Categories (n,) and probabilities (n, K) in one pass."""
+        """The place of each text's category in the taxonomy (n,), and all probabilities (n, K), in one pass."""
         features = self.transform(texts, progress)
-        if labels is not None:
-            numbers = self._numbers(labels, len(features))
-            likely = probabilities(features, self.clusters_, self.confidence_temperature_, numbers)
-            return likely.argmax(1), likely
-        likely = probabilities(features, self.clusters_, self.confidence_temperature_)
-        known, category = self.memory_.recall(_as_texts(texts))
-        if known.any():
-            own_label = self.clusters_.parents[category[known]]
+        numbers = None if labels is None else self._numbers(labels, len(features))
+        likely = probabilities(features, self.clusters_, self.confidence_temperature_, numbers)
+        known, place = self.memory_.recall(_as_texts(texts))
+        if numbers is not None:
+            known &= self.clusters_.parents[place] == numbers
+        elif known.any():
+            own_label = self.clusters_.parents[place[known]]
             likely[known] = probabilities(features[known], self.clusters_, self.confidence_temperature_, own_label)
-        return np.where(known, category, likely.argmax(1)), likely
+        return np.where(known, place, likely.argmax(1)), likely
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
         """Write the run folder: categories, assignments, report and the reusable model."""

@@ -56,7 +56,7 @@ def name_categories(texts: Sequence[str], assignment: Ints, parents: Ints) -> li
         taken: set[str] = set()
         for row, child in enumerate(children):
             keywords = _distinct(phrases, scores[row])
-            name = _name(keywords, taken) or _fresh(f"category {row + 1}", taken)
+            name = _name(keywords, taken) or fresh_name(f"category {row + 1}", taken)
             taken.add(name)
             named[child] = Words(name, keywords)
     return [words for words in named if words is not None]
@@ -118,10 +118,11 @@ def _name(keywords: Sequence[str], taken: set[str]) -> str:
         if name and ((len(name.split()) >= NAME_WORDS and name not in taken) or len(longer) > NAME_LENGTH):
             break
         name = longer
-    return _fresh(name[:NAME_LENGTH].strip(), taken) if name else ""
+    return fresh_name(name[:NAME_LENGTH].strip(), taken) if name else ""
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def fresh_name(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if it is taken."""
     number = 2
     fresh = name
     while fresh in taken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,10 @@ import numpy as np
 from safetensors import SafetensorError
 
 from subtaxa import __version__, storage
+from subtaxa.atomic import write_whole
 from subtaxa.clustering import Clusters, Ints
+from subtaxa.editable import Trained
+from subtaxa.edits import read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
 from subtaxa.errors import InputError
 from subtaxa.memory import Memory
@@ -34,17 +38,34 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
     storage.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(model, command)
     with storage.staged(folder) as stage:
-        _write_tables(model, stage)
-        (stage / storage.REPORT).write_text(render_report(_report_data(model, facts)), encoding="utf-8")
+        for name, content in _shown(model, facts).items():
+            (stage / name).write_bytes(content)
         try:
             save_pipeline(model.encoder_.pipeline, stage / storage.MODEL)
         except SafetensorError as error:  # how safetensors reports a full disk
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / storage.MODEL / "README.md").write_text(model_card(model, facts), encoding="utf-8")
         storage.write_arrays(stage / storage.CLUSTERS, _arrays(model))
-        (stage / storage.TAXONOMY).write_text(storage.json_text(model.taxonomy_.to_dict()), encoding="utf-8")
+        storage.write_arrays(stage / storage.FEATURES, {"features": model.features_})
+        if model.edits_:
+            for name, content in _edited(model).items():
+                (stage / name).write_bytes(content)
         (stage / storage.RUN).write_text(storage.json_text(facts), encoding="utf-8")
     return folder
+
+
+def save_edits(model: Discovery, folder: Path) -> None:
+    """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
+    facts = storage.read_run(folder)
+    for name, content in (_edited(model) | _shown(model, facts)).items():
+        write_whole(folder / name, content)
+    write_whole(folder / storage.MODEL / "README.md", model_card(model, facts).encode())
+
+
+def _edited(model: Discovery) -> dict[str, bytes]:
+    """The files of an edited run: what there was before, and what was done to it."""
+    before = storage.json_text(model.trained_.taxonomy.to_dict())
+    return {storage.TRAINED: before.encode(), storage.EDITS: write_log(model.edits_).encode()}
 
 
 def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
@@ -100,6 +121,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         model = cls(facts["categories"], preset=facts["preset"], seed=facts["seed"])
         model.labels_, model.confidences_ = arrays["labels"], arrays["confidences"]
         model.clusters_ = Clusters(arrays["centroids"], arrays["parents"])
+        model.features_ = storage.read_arrays(folder / storage.FEATURES)["features"]
         model.memory_ = Memory(arrays["memory_keys"], arrays["memory_categories"])
         model.coarse_labels_ = [str(name) for name in facts["labels"]]
         model.confidence_temperature_ = float(facts["confidence_temperature"])
@@ -108,19 +130,37 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
     model.settings_ = settings
-    model.taxonomy_ = storage.read_taxonomy(folder)
+    log = folder / storage.EDITS
+    trained = storage.read_taxonomy(folder, storage.TRAINED if log.exists() else storage.TAXONOMY)
+    model.taxonomy_ = replace(trained, editor=model.edit)
     _check_shapes(model, folder)
+    model.edits_ = []
+    model.trained_ = Trained(model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_)
+    if log.exists():
+        _follow(model, log)
     model.encoder_ = Encoder(str((folder / storage.MODEL).resolve()), trained_layers="all")
     if model.encoder_.dimensions != model.clusters_.centroids.shape[1]:
         raise InputError(f"the model in {str(folder)!r} does not fit its categories: run discover again")
     return model
 
 
+def _follow(model: Discovery, log: Path) -> None:
+    edits = read_log(log.read_text("utf-8", "replace"), str(log))
+    try:
+        model.follow(edits)
+    except InputError as error:
+        raise InputError(
+            f"{str(log)!r} does not belong to this run ({error}): put the right one in its place"
+        ) from error
+
+
 def _check_shapes(model: Discovery, folder: Path) -> None:
     k = len(model.taxonomy_)
     consistent = (
         model.clusters_.centroids.shape[0] == len(model.clusters_.parents) == k
-        and len(model.labels_) == len(model.data_)
+        and len(model.labels_) == len(model.data_) == len(model.features_)
+        and model.features_.shape[1] == model.clusters_.centroids.shape[1]
+        and [category.id for category in model.taxonomy_] == list(range(k))
         and all(0 <= int(number) < k for number in np.unique(model.labels_))
     )
     if not consistent:
@@ -141,18 +181,20 @@ def _data(folder: Path, facts: dict[str, Any]) -> CoarseTexts:
 
 
 def _arrays(model: Discovery) -> dict[str, Any]:
+    trained = model.trained_
     return {
-        "centroids": model.clusters_.centroids,
-        "parents": model.clusters_.parents,
-        "labels": model.labels_,
-        "confidences": model.confidences_,
-        "memory_keys": model.memory_.keys,
-        "memory_categories": model.memory_.categories,
+        "centroids": trained.clusters.centroids,
+        "parents": trained.clusters.parents,
+        "labels": trained.labels,
+        "confidences": trained.confidences,
+        "memory_keys": trained.memory.keys,
+        "memory_categories": trained.memory.categories,
     }
 
 
-def _write_tables(model: Discovery, stage: Path) -> None:
-    taxonomy, data = model.taxonomy_, model.data_
+def _shown(model: Discovery, facts: dict[str, Any]) -> dict[str, bytes]:
+    """The files that show the categories as they are now, by name."""
+    taxonomy, data, of = model.taxonomy_, model.data_, model.taxonomy_.by_id()
     categories = {
         "category_id": [c.id for c in taxonomy],
         "label": [c.parent for c in taxonomy],
@@ -161,20 +203,22 @@ def _write_tables(model: Discovery, stage: Path) -> None:
         "keywords": [", ".join(c.keywords) for c in taxonomy],
         "examples": [" | ".join(c.examples) for c in taxonomy],
     }
-    (stage / storage.CATEGORIES).write_text(storage.csv_text(categories), encoding="utf-8", newline="")
     assignments = {
         "row": list(data.rows),
         "text": list(data.texts),
         "label": list(data.labels),
         "category_id": [int(i) for i in model.labels_],
-        "category": [taxonomy[int(i)].name for i in model.labels_],
+        "category": [of[int(i)].name for i in model.labels_],
         "confidence": [float(p) for p in model.confidences_],
     }
-    if data.source.endswith(".parquet"):
-        (stage / f"{storage.ASSIGNMENTS}.parquet").write_bytes(storage.parquet_bytes(assignments))
-    else:
-        name = f"{storage.ASSIGNMENTS}.csv"
-        (stage / name).write_text(storage.csv_text(assignments), encoding="utf-8", newline="")
+    parquet = data.source.endswith(".parquet")
+    table = storage.parquet_bytes(assignments) if parquet else storage.csv_text(assignments).encode()
+    return {
+        storage.TAXONOMY: storage.json_text(taxonomy.to_dict()).encode(),
+        storage.CATEGORIES: storage.csv_text(categories).encode(),
+        f"{storage.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
+        storage.REPORT: render_report(_report_data(model, facts)).encode(),
+    }
 
 
 def _report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:

@@ -4,6 +4,8 @@ run/
   categories.csv      one row per category          assignments.csv   one row per text (.parquet if the input was)
   report.html         the page to look at           run.json          settings, versions, seed, timings, fingerprint
   model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides
+                                                    features.safetensors   of all texts, in the order of assignments
+  edits.jsonl         what a person changed since   trained.json      the taxonomy before that
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.taxonomy import Taxonomy
 
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
+FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT = "checkpoint"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
+OURS |= {FEATURES, EDITS, TRAINED}
 FORMAT = 1
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
@@ -193,12 +197,12 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
-def read_taxonomy(folder: Path) -> Taxonomy:
-    rows = read_json(folder / TAXONOMY)
+def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
+    rows = read_json(folder / name)
     try:
         return Taxonomy.from_dict(rows)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{str(folder / TAXONOMY)!r} is damaged: run discover again") from error
+        raise InputError(f"{str(folder / name)!r} is damaged: run discover again") from error
 
 
 def read_assignments(folder: Path) -> dict[str, list[Any]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from subtaxa.errors import SubtaxaError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Editor = Callable[..., "Taxonomy"]
+
 
 @dataclass(frozen=True)
 class Category:
-    """One fine category. `id` is its position in the taxonomy and its number in `labels_`."""
+    """One fine category. `id` is its number in `labels_`; it stays when other categories are edited."""
 
     id: int
     parent: str
@@ -24,9 +28,14 @@ class Category:
 
 @dataclass(frozen=True)
 class Taxonomy(Sequence[Category]):
-    """All categories, ordered by parent label and then by falling size."""
+    """All categories, ordered by parent label and then by falling size.
+
+    The taxonomy of a fitted or loaded `Discovery` can be edited: each edit changes the model and returns its taxonomy
+    as it then is. Categories are given by id or by name.
+    """
 
     categories: tuple[Category, ...]
+    editor: Editor | None = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.categories)
@@ -36,6 +45,35 @@ class Taxonomy(Sequence[Category]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.categories[index]
+
+    def by_id(self) -> dict[int, Category]:
+        """Each category by its id."""
+        return {c.id: c for c in self.categories}
+
+    def split(self, category: int | str, into: int | None = None) -> Taxonomy:
+        """Make several categories of one; without `into`, as many as are clearest."""
+        return self._edited("split", category=category, into=into)
+
+    def merge(self, *categories: int | str) -> Taxonomy:
+        """Make one category of several of the same label; it keeps the id of the first."""
+        return self._edited("merge", categories=categories)
+
+    def rename(self, category: int | str, name: str) -> Taxonomy:
+        """Give a category a name, which nothing overwrites from then on."""
+        return self._edited("rename", category=category, name=name)
+
+    def move(self, rows: Sequence[int], to: int | str) -> Taxonomy:
+        """File some texts, by their row in the assignments, under another category of their label."""
+        return self._edited("move", rows=rows, to=to)
+
+    def undo(self) -> Taxonomy:
+        """Take back the last edit."""
+        return self._edited("undo")
+
+    def _edited(self, kind: str, **what: Any) -> Taxonomy:
+        if self.editor is None:
+            raise SubtaxaError("this taxonomy belongs to no model: edit `Discovery.load(folder).taxonomy_`")
+        return self.editor(kind, **what)
 
     @property
     def parents(self) -> tuple[str, ...]:

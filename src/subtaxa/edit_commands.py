@@ -1,0 +1,67 @@
+"""The commands that repair a saved run: split, merge, rename, move, undo."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from subtaxa.errors import InputError
+from subtaxa.progress import Progress
+
+
+def add_commands(commands: Any) -> list[Any]:
+    """Add the parsers to the command line and return them; each sets `make`, which gives the edit from the options."""
+    category = "a category, by id, name or label/name"
+    split = _command(commands, "split", "make several categories of one")
+    split.add_argument("category", help=category)
+    split.add_argument("--into", metavar="N", help="how many (default: as many as are clearest)")
+    split.set_defaults(make=lambda o: {"category": o.category, "into": o.into and _number(o.into, "into")})
+
+    merge = _command(commands, "merge", "make one category of several of the same label")
+    merge.add_argument("categories", nargs="+", metavar="category", help=f"{category}; the first keeps its id")
+    merge.set_defaults(make=lambda o: {"categories": o.categories})
+
+    rename = _command(commands, "rename", "give a category a name, which is kept from then on")
+    rename.add_argument("category", help=category)
+    rename.add_argument("name")
+    rename.set_defaults(make=lambda o: {"category": o.category, "name": o.name})
+
+    move = _command(commands, "move", "file some texts under another category of their label")
+    move.add_argument("rows", nargs="+", metavar="row", help="rows of the texts, as in the assignments")
+    move.add_argument("--to", required=True, metavar="CATEGORY", help=category)
+    move.set_defaults(make=lambda o: {"rows": [_number(row, "row") for row in o.rows], "to": o.to})
+
+    undo = _command(commands, "undo", "take back the last edit")
+    undo.set_defaults(make=lambda o: {})
+    return [split, merge, rename, move, undo]
+
+
+def _command(commands: Any, name: str, about: str) -> Any:
+    command = commands.add_parser(name, help=about)
+    command.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+    return command
+
+
+def edit_run(options: argparse.Namespace, progress: Progress) -> str:
+    """Carry out an edit on a run folder, and what to tell about it: what was done and the label's categories."""
+    what = options.make(options)
+    with progress.step("Loading the run"):
+        from subtaxa.discovery import Discovery
+        from subtaxa.runs import save_edits
+
+        model = Discovery.load(options.folder)
+    before = model.taxonomy_
+    after = model.edit(options.command, **what)
+    with progress.step("Writing the run"):
+        save_edits(model, Path(options.folder))
+    changed = {c.parent for c in {*before} ^ {*after}}
+    tree = type(after)(tuple(c for c in after if c.parent in changed))
+    return f"{model.edits_[-1]['says']}\n{tree}".rstrip()
+
+
+def _number(value: str, name: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise InputError(f"{name} is {value!r}: it must be a whole number")
+    return int(value)

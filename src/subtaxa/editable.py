@@ -1,0 +1,81 @@
+"""A fitted model whose categories can be edited: it takes the state that training gave, and the log of edits on top.
+
+N texts, K categories, D dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subtaxa import edits
+from subtaxa.clustering import Clusters, Floats, Ints
+from subtaxa.confidence import probabilities
+from subtaxa.filing import Filing
+from subtaxa.memory import Memory
+from subtaxa.taxonomy import Taxonomy
+from subtaxa.texts import CoarseTexts
+
+
+class Trained(NamedTuple):
+    """What training gave, before any edit."""
+
+    labels: Ints
+    clusters: Clusters
+    taxonomy: Taxonomy
+    memory: Memory
+    confidences: NDArray[np.float64]
+
+
+class Editable:
+    """What an edit needs of a model, and what it changes."""
+
+    trained_: Trained
+    data_: CoarseTexts
+    features_: Floats  # (N, D) of the data's texts
+    coarse_labels_: list[str]
+    confidence_temperature_: float
+
+    edits_: list[edits.Edit]
+    labels_: Ints  # (N,) category ids
+    confidences_: NDArray[np.float64]  # (N,)
+    taxonomy_: Taxonomy  # (K)
+    clusters_: Clusters  # (K), in the order of the taxonomy
+    memory_: Memory
+
+    def edit(self, kind: str, **what: Any) -> Taxonomy:
+        """Carry out one edit of the taxonomy, or refuse it and change nothing."""
+        edit = edits.make(kind, edits.replayed(self._filing(), self.edits_), self.edits_, **what)
+        self.follow([*self.edits_, edits.numbered(edit, self.edits_)])
+        return self.taxonomy_
+
+    def follow(self, log: list[edits.Edit]) -> None:
+        """Take the state that training gave with the edits of a log."""
+        filing = edits.replayed(self._filing(), log)
+        taxonomy = replace(filing.taxonomy(), editor=self.edit)
+        number = {name: i for i, name in enumerate(self.coarse_labels_)}
+        centroids = np.stack([filing.centroids[c.id] for c in taxonomy])
+        clusters = Clusters(centroids, np.array([number[c.parent] for c in taxonomy], dtype=np.int64))
+        place = {c.id: i for i, c in enumerate(taxonomy)}
+        assignment = np.array([place[i] for i in filing.category.tolist()], dtype=np.int64)
+        coarse = clusters.parents[assignment]
+        sure = probabilities(self.features_, clusters, self.confidence_temperature_, coarse)
+        self.memory_ = Memory.of(self.data_.texts, self.features_, assignment, clusters)
+        self.confidences_ = sure[np.arange(len(assignment)), assignment]
+        self.labels_, self.clusters_, self.taxonomy_, self.edits_ = filing.category, clusters, taxonomy, log
+
+    def _filing(self) -> Filing:
+        """The state that training gave."""
+        labels, clusters, taxonomy = self.trained_[:3]
+        return Filing(
+            texts=self.data_.texts,
+            labels=self.data_.labels,
+            rows=np.array(self.data_.rows, dtype=np.int64),
+            features=self.features_,
+            category=labels,
+            categories=taxonomy.by_id(),
+            centroids={c.id: clusters.centroids[i] for i, c in enumerate(taxonomy)},
+        )
