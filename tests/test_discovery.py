@@ -128,7 +128,7 @@ def test_run_folder(model: Discovery, tmp_path: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {
         *("categories.csv", "assignments.csv", "model", "report.html", "run.json"),
-        *("taxonomy.json", "clusters.safetensors"),
+        *("taxonomy.json", "clusters.safetensors", "features.safetensors", "suspect_labels.csv"),
     }
     rows = list(csv.DictReader((run / "assignments.csv").open(newline="")))
     assert [row["text"] for row in rows] == TEXTS

@@ -277,7 +277,7 @@ def test_no_text_moves_to_another_label(run: Path) -> None:
 def test_a_taken_name_is_refused(run: Path) -> None:
     model = Discovery.load(run)
     one, two, _ = children(model, "money")
-    with pytest.raises(InputError, match="merge the two or choose another"):
+    with pytest.raises(InputError, match="choose another name"):
         model.taxonomy_.rename(one.id, two.name)
     model.taxonomy_.rename(one.id, one.name)  # its own is no other's
     model.taxonomy_.rename(one.id, children(model, "post")[0].name)  # another label may have the same
@@ -289,14 +289,15 @@ def test_a_taken_name_is_refused(run: Path) -> None:
         "no json",
         "[]",
         "{}",
-        '{"edit": 2, "do": "undo"}',
-        '{"edit": 1, "do": "undo"}',
-        '{"edit": 1, "do": "explode"}',
-        '{"edit": 1, "do": "merge", "categories": [0, "1"]}',
-        '{"edit": 1, "do": "merge", "categories": [0, 5]}',
-        '{"edit": 1, "do": "split", "category": 0, "parts": []}',
-        '{"edit": 1, "do": "split", "category": 0, "parts": [{"id": 0, "rows": [2]}, {"id": 9, "rows": [3]}]}',
-        '{"edit": 1, "do": "move", "rows": [0.5], "to": 1}',
+        '{"edit": 1, "do": "merge", "categories": [0, 1]}',
+        '{"edit": 2, "says": "", "do": "undo"}',
+        '{"edit": 1, "says": "", "do": "undo"}',
+        '{"edit": 1, "says": "", "do": "explode"}',
+        '{"edit": 1, "says": "", "do": "merge", "categories": [0, "1"]}',
+        '{"edit": 1, "says": "", "do": "merge", "categories": [0, 5]}',
+        '{"edit": 1, "says": "", "do": "split", "category": 0, "parts": []}',
+        '{"edit": 1, "says": "", "do": "split", "category": 0, "parts": [{"id": 0, "rows": [2]}]}',
+        '{"edit": 1, "says": "", "do": "move", "rows": [0.5], "to": 1}',
     ],
 )
 def test_a_damaged_log_is_told_in_a_sentence(run: Path, line: str) -> None:

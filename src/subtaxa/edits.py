@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 Edit = dict[str, Any]
 
 PARTS = 8  # at most, when the number of parts is left to us
+SHAPES: dict[str, dict[str, type]] = {  # what a line of each kind holds besides its number and its words
+    "merge": {"categories": list},
+    "split": {"category": int, "parts": list},
+    "rename": {"category": int, "name": str},
+    "move": {"rows": list, "to": int},
+    "undo": {},
+}
 
 
 def standing(log: Iterable[Edit]) -> list[Edit]:
@@ -105,7 +112,7 @@ def split(filing: Filing, category: int, into: int | None = None) -> Edit:
     part = _parts(features, into or _clearest(features, most))  # (n,)
     order = np.argsort(-np.bincount(part), kind="stable")
     ids = [category, *range(filing.next_id, filing.next_id + len(order) - 1)]
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"id": int(i), "rows": sorted(filing.rows[members[part == number]].tolist())}
         for i, number in zip(ids, order, strict=True)
     ]
@@ -153,14 +160,13 @@ def read_log(text: str, name: str) -> list[Edit]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             edit = json.loads(line)
-            shapes = {"merge": [("categories", list)], "split": [("category", int), ("parts", list)]}
-            shapes |= {"rename": [("category", int), ("name", str)], "move": [("rows", list), ("to", int)], "undo": []}
-            right = edit["edit"] == number and all(isinstance(edit[key], kind) for key, kind in shapes[edit["do"]])
+            shape = {"says": str} | SHAPES[edit["do"]]
+            right = edit["edit"] == number and all(isinstance(edit[key], kind) for key, kind in shape.items())
             numbers = [*edit.get("categories", ()), *edit.get("rows", ())]
             numbers += [i for part in edit.get("parts", ()) for i in (part["id"], *part["rows"])]
             if not right or not all(type(i) is int for i in numbers):
                 raise ValueError("it is not an edit")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"line {number} of {name!r} is damaged ({error}): take the line out or mend it") from error
         log.append(edit)
     standing(log)

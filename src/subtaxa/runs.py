@@ -24,6 +24,7 @@ from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import ReportData, render_report
 from subtaxa.settings import Settings
+from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         (stage / storage.MODEL / "README.md").write_text(model_card(model, facts), encoding="utf-8")
         storage.write_arrays(stage / storage.CLUSTERS, _arrays(model))
         storage.write_arrays(stage / storage.FEATURES, {"features": model.features_})
+        (stage / storage.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
         if model.edits_:
             for name, content in _edited(model).items():
                 (stage / name).write_bytes(content)
@@ -219,6 +221,20 @@ def _shown(model: Discovery, facts: dict[str, Any]) -> dict[str, bytes]:
         f"{storage.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
         storage.REPORT: render_report(_report_data(model, facts)).encode(),
     }
+
+
+def _suspects(model: Discovery) -> str:
+    """The texts whose neighbours carry another label, as CSV."""
+    data, names = model.data_, model.coarse_labels_
+    found = suspect_labels(model.features_, np.searchsorted(names, data.labels))
+    columns = {
+        "row": [data.rows[i] for i in found.texts],
+        "text": [data.texts[i] for i in found.texts],
+        "label": [data.labels[i] for i in found.texts],
+        "neighbours_label": [names[i] for i in found.label],
+        "share": list(found.share),
+    }
+    return storage.csv_text(columns)
 
 
 def _report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:

@@ -5,6 +5,7 @@ run/
   report.html         the page to look at           run.json          settings, versions, seed, timings, fingerprint
   model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides
                                                     features.safetensors   of all texts, in the order of assignments
+  suspect_labels.csv  coarse labels to look at
   edits.jsonl         what a person changed since   trained.json      the taxonomy before that
 """
 
@@ -31,9 +32,9 @@ from subtaxa.taxonomy import Taxonomy
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
-CHECKPOINT = "checkpoint"
+CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
-OURS |= {FEATURES, EDITS, TRAINED}
+OURS |= {FEATURES, EDITS, TRAINED, SUSPECTS}
 FORMAT = 1
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
