@@ -226,8 +226,8 @@ def test_same_seed_same_shortened_text_and_the_input_stays() -> None:
     batch, before = batch_of(*texts()), batch_of(*texts())
     first, again, other = (rows(shortened(batch, 0.4, 12, seed)) for seed in (0, 0, 1))
     assert first == again != other
-    for now, then in zip(vars(batch).values(), vars(before).values(), strict=True):
-        assert torch.equal(now, then)
+    for after, former in zip(vars(batch).values(), vars(before).values(), strict=True):
+        assert torch.equal(after, former)
 
 
 @pytest.mark.parametrize("trained_layers", ["all", 2])

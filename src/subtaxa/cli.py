@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from subtaxa import __version__
 from subtaxa.errors import SubtaxaError
-from subtaxa.settings import NAMES, PRESETS, about
+from subtaxa.settings import NAMES, PRESETS, about, whole_number
 
 _RESUME = " (add --resume to the same command to go on)"
 EXAMPLE = Path(__file__).parent / "examples"
@@ -138,12 +138,6 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _number(value: str, name: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise SubtaxaError(f"--{name} is {value!r}: it must be a whole number")
-    return int(value)
-
-
 def _discover(options: argparse.Namespace) -> None:
     from subtaxa.texts import read_texts
 
@@ -179,8 +173,10 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
         from subtaxa.discovery import Discovery
 
     given = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None}
-    categories = options.categories if options.categories == "auto" else _number(options.categories, "categories")
-    model = Discovery(categories, preset=options.preset, seed=_number(options.seed, "seed"), **given)
+    categories = (
+        options.categories if options.categories == "auto" else whole_number(options.categories, "--categories")
+    )
+    model = Discovery(categories, preset=options.preset, seed=whole_number(options.seed, "--seed"), **given)
     if not options.resume:
         storage.clear_checkpoint(out)
     model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT)

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from subtaxa.errors import InputError
 from subtaxa.progress import Progress
+from subtaxa.settings import whole_number
 
 
 def add_commands(commands: Any) -> list[Any]:
@@ -16,7 +16,7 @@ def add_commands(commands: Any) -> list[Any]:
     split = _command(commands, "split", "make several categories of one")
     split.add_argument("category", help=category)
     split.add_argument("--into", metavar="N", help="how many (default: as many as are clearest)")
-    split.set_defaults(make=lambda o: {"category": o.category, "into": o.into and _number(o.into, "into")})
+    split.set_defaults(make=lambda o: {"category": o.category, "into": o.into and whole_number(o.into, "--into")})
 
     merge = _command(commands, "merge", "make one category of several of the same label")
     merge.add_argument("categories", nargs="+", metavar="category", help=f"{category}; the first keeps its id")
@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> list[Any]:
     move = _command(commands, "move", "file some texts under another category of their label")
     move.add_argument("rows", nargs="+", metavar="row", help="rows of the texts, as in the assignments")
     move.add_argument("--to", required=True, metavar="CATEGORY", help=category)
-    move.set_defaults(make=lambda o: {"rows": [_number(row, "row") for row in o.rows], "to": o.to})
+    move.set_defaults(make=lambda o: {"rows": [whole_number(row, "row") for row in o.rows], "to": o.to})
 
     undo = _command(commands, "undo", "take back the last edit")
     undo.set_defaults(make=lambda o: {})
@@ -59,9 +59,3 @@ def edit_run(options: argparse.Namespace, progress: Progress) -> str:
     changed = {c.parent for c in {*before} ^ {*after}}
     tree = type(after)(tuple(c for c in after if c.parent in changed))
     return f"{model.edits_[-1]['says']}\n{tree}".rstrip()
-
-
-def _number(value: str, name: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise InputError(f"{name} is {value!r}: it must be a whole number")
-    return int(value)

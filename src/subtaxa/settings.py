@@ -125,6 +125,13 @@ def check(name: str, value: Any) -> Any:
     raise SettingError(f"{name} is {value!r}: it must be {_allowed(name) or 'a name'}")
 
 
+def whole_number(value: str, name: str, least: int = 0) -> int:
+    """The number that a person typed for `name`."""
+    if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
+        raise SettingError(f"{name} is {value!r}: it must be a whole number from {least} to {2**31 - 1}")
+    return int(value)
+
+
 PRESETS: dict[str, dict[str, Any]] = {
     # Every value the paper gives. Its k and its longest text are per data set (k 120 / 250 / 120 and 30 / 200 / 10
     # tokens for CLINC / WOS / HWU64). It names no schedule: linear with a warm-up of 10 % is our choice.

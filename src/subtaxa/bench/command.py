@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from subtaxa.errors import InputError, SettingError, SubtaxaError
-from subtaxa.settings import NAMES, PRESETS, about, check
+from subtaxa.settings import NAMES, PRESETS, about, check, whole_number
 
 if TYPE_CHECKING:
     from subtaxa.bench.datasets import Dataset
@@ -100,7 +100,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
     changes = {name: check(name, value) for name in SETTINGS if (value := getattr(options, name)) is not None}
     if options.preset not in PRESETS:
         raise SettingError(f"unknown preset {options.preset!r}: use {' or '.join(PRESETS)}")
-    limit = None if options.limit is None else _number(options.limit, "limit", 1)
+    limit = None if options.limit is None else whole_number(options.limit, "--limit", 1)
     if options.all:
         if options.dataset or options.method or options.seeds:
             raise SettingError("--all runs everything: leave out --dataset, --method and --seeds")
@@ -111,7 +111,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
     for method in options.method:
         _check_method(method)
         for seed in options.seeds or ["0"]:
-            yield Job(Path(options.dataset).name, method, options.preset, _number(seed, "seeds"), limit, changes)
+            yield Job(Path(options.dataset).name, method, options.preset, whole_number(seed, "--seeds"), limit, changes)
 
 
 def _check_method(name: str) -> None:
@@ -147,12 +147,6 @@ class _Datasets(dict[str, "Dataset"]):
         for note in self[name].notes:
             self.progress.say(printable(note))
         return self[name]
-
-
-def _number(value: str, name: str, least: int = 0) -> int:
-    if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
-        raise SettingError(f"--{name} is {value!r}: it must be a whole number from {least} to {2**31 - 1}")
-    return int(value)
 
 
 def _table(options: argparse.Namespace, say: Say, progress: Progress) -> None:
