@@ -69,7 +69,7 @@ def main() -> None:
         record = {
             "command": f"benchmarks/discover.py {given.dataset} --seed {given.seed} --categories {categories}",
             "texts": {"train": len(data.train), "test": len(data.test)},
-            "categories": len(column(out / "categories.csv", "name")),
+            "categories": len(column(out / "categories.csv", "category_id")),
             "train": scored(data.train, out / "assignments.csv"),
             "test": scored(data.test, assigned),
             "seconds": seconds,

@@ -9,10 +9,9 @@ import pytest
 from planted import Planted, blobs, same_partition
 
 from subtaxa import clustering
-from subtaxa.clustering import Clusters, Forest, WardTree, _lloyd, cluster, unit
+from subtaxa.clustering import Clusters, Forest, WardTree, _lloyd, categories, cluster, unit
 from subtaxa.errors import SettingError
-
-WIDE = range(1, 31)  # any of these numbers, whichever is clearest
+from subtaxa.how_many import choose
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +22,13 @@ def odd_labels() -> Planted:
     return data
 
 
-def found_in(data: Planted, number: int | range, **options: int) -> tuple[Clusters, np.ndarray]:
-    clusters = cluster(data.features, data.labels, number, **options)
+def found_in(data: Planted, number: int | None, **options: int) -> tuple[Clusters, np.ndarray]:
+    """The categories, as many as are clearest where no number is given."""
+    if number is None:
+        forest = Forest(data.features, data.labels, **options)
+        clusters = categories(forest, [choice.chosen for choice in choose(forest)])
+    else:
+        clusters = cluster(data.features, data.labels, number, **options)
     return clusters, clusters.nearest(data.features, data.labels)
 
 
@@ -34,7 +38,7 @@ def test_planted_categories_are_found_when_the_number_is_given(odd_labels: Plant
 
 
 def test_planted_categories_are_found_when_the_number_is_not_given(odd_labels: Planted) -> None:
-    clusters, assignment = found_in(odd_labels, WIDE)
+    clusters, assignment = found_in(odd_labels, None)
     assert len(clusters) == 8
     assert same_partition(assignment, odd_labels.truth)
 
@@ -47,8 +51,8 @@ def test_the_given_number_is_kept_and_no_category_is_empty(odd_labels: Planted, 
     assert np.bincount(assignment, minlength=number).min() > 0
 
 
-@pytest.mark.parametrize("number", [5, 8, 30, WIDE])
-def test_every_category_has_one_parent_and_every_label_a_category(odd_labels: Planted, number: int | range) -> None:
+@pytest.mark.parametrize("number", [5, 8, 30, None])
+def test_every_category_has_one_parent_and_every_label_a_category(odd_labels: Planted, number: int | None) -> None:
     clusters, assignment = found_in(odd_labels, number)
     assert clusters.parents.tolist() == sorted(clusters.parents.tolist())
     assert set(clusters.parents.tolist()) == {0, 1, 2, 3, 4}
@@ -63,8 +67,8 @@ def test_an_impossible_number_is_refused_with_the_range(odd_labels: Planted, num
         found_in(odd_labels, number)
 
 
-@pytest.mark.parametrize("number", [8, 12, WIDE])
-def test_the_order_of_the_rows_is_no_matter(odd_labels: Planted, number: int | range) -> None:
+@pytest.mark.parametrize("number", [8, 12, None])
+def test_the_order_of_the_rows_is_no_matter(odd_labels: Planted, number: int | None) -> None:
     _, assignment = found_in(odd_labels, number)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(odd_labels))
@@ -188,7 +192,7 @@ def test_share_out_counts_every_copy_of_a_repeated_text() -> None:
 @pytest.mark.parametrize("sizes", [[1, 1], [2, 1, 1], [3, 2]])
 def test_the_smallest_inputs_have_a_category_for_each_label(sizes: list[int]) -> None:
     data = blobs([[size] for size in sizes], dim=8)
-    clusters, assignment = found_in(data, WIDE)
+    clusters, assignment = found_in(data, None)
     assert clusters.parents.tolist() == list(range(len(sizes)))
     assert (assignment == data.labels).all()
 
@@ -221,14 +225,14 @@ def test_a_category_that_runs_empty_restarts_at_the_worst_placed_text(start: lis
 
 
 @pytest.mark.usefixtures("small_trees")
-@pytest.mark.parametrize("number", [4, 6, 30, WIDE])
-def test_a_giant_label_is_gathered_first(number: int | range) -> None:
+@pytest.mark.parametrize("number", [4, 6, 30, None])
+def test_a_giant_label_is_gathered_first(number: int | None) -> None:
     data = blobs([[90, 70, 80], [20]], spread=0.05)
     assert labelled(data).most == 50 + 20
     clusters, assignment = found_in(data, number)
-    if number == WIDE:
+    if number is None:
         assert len(clusters) == 4
     else:
         assert len(np.unique(assignment)) == len(clusters) == number
-    if number in (4, WIDE):
+    if number in (4, None):
         assert same_partition(assignment, data.truth)

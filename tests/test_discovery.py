@@ -19,6 +19,7 @@ from subtaxa import Discovery, SubtaxaError, discovery, read_texts
 from subtaxa.bench.scoring import score
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
+from subtaxa.how_many import Choice, readable
 from subtaxa.methods.base import TrainingData
 
 TEXTS, LABELS, FINE = planted_corpus()
@@ -56,25 +57,55 @@ def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
     assert len(found.taxonomy_.children("post")) == 1
 
 
-def test_the_number_is_guessed_only_when_it_is_not_given(
+def test_training_is_told_the_number_or_estimates_it_from_many(
     quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guessed, told = [], []
-
-    def guess(features: np.ndarray, labels: np.ndarray, seed: int) -> int:
-        guessed.append(features.shape)
-        return 7
+    told = []
 
     def train(encoder: Encoder, data: TrainingData, *others: object) -> list[dict[str, float]]:
-        told.append(data.n_categories)
+        told.append((data.n_categories, data.estimating))
         return []
 
-    monkeypatch.setattr(discovery, "stable_total", guess)
     monkeypatch.setattr(discovery, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
-    assert (guessed, told) == ([], [6])
-    assert 5 <= len(Discovery("auto", **quick).fit(TEXTS, LABELS).taxonomy_) <= 9  # seven, give or take a third
-    assert (guessed, told) == ([(len(TEXTS), 32)], [6, 7])
+    Discovery("auto", **quick).fit(TEXTS, LABELS)
+    Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k
+    many = readable(len(TEXTS))
+    assert told == [(6, False), (many, True), (many, False)]
+
+
+def test_some_labels_can_be_given_and_the_rest_is_found(quick: dict[str, object]) -> None:
+    found = Discovery({"post": 2}, **quick).fit(TEXTS, LABELS)
+    assert len(found.taxonomy_.children("post")) == 2
+    assert found.numbers_["post"] == Choice(2, 2, 2, ())
+    assert all(choice.curve for label, choice in found.numbers_.items() if label != "post")
+    for label, choice in found.numbers_.items():
+        assert len(found.taxonomy_.children(label)) == choice.chosen
+    every = dict.fromkeys(set(LABELS), 2)
+    assert len(Discovery(every, **quick).fit(TEXTS, LABELS).taxonomy_) == 2 * len(every)
+
+
+@pytest.mark.parametrize(
+    ("categories", "said"),
+    [
+        ({"posts": 2}, "did you mean 'post'"),
+        ({"post": 10_000}, "use 1 to"),
+        ({"post": 0}, "must be a whole number"),
+        ({}, "must be a whole number"),
+        (2.5, "must be a whole number"),
+        (True, "must be a whole number"),
+    ],
+)
+def test_impossible_numbers_are_refused(quick: dict[str, object], categories: object, said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        Discovery(categories, **quick).fit(TEXTS, LABELS)  # type: ignore[arg-type]
+
+
+def test_granularity_goes_one_way(quick: dict[str, object]) -> None:
+    sizes = [len(Discovery(granularity=g, **quick).fit(TEXTS, LABELS).taxonomy_) for g in ("coarse", "normal", "fine")]
+    assert sizes == sorted(sizes)
+    with pytest.raises(SettingError, match="coarse, normal, fine"):
+        Discovery(granularity="finer", **quick).fit(TEXTS, LABELS)
 
 
 def test_predict_repeats_training_and_probabilities_agree(model: Discovery) -> None:

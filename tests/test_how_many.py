@@ -10,56 +10,71 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest
-from subtaxa.how_many import clearest_total, plausible, silhouettes, stable_total
-
-WIDE = range(1, 100)
+from subtaxa.how_many import choose, given, silhouettes, stable_total
 
 
 def clearest(data: Planted) -> int:
-    return clearest_total(Forest(data.features, data.labels), WIDE)
+    return total(Forest(data.features, data.labels))
+
+
+def total(forest: Forest) -> int:
+    return sum(choice.chosen for choice in choose(forest))
 
 
 @pytest.mark.parametrize(
     "sizes", [[[12] * 2, [12]], [[12] * 3, [12] * 5], [[15, 30], [10] * 6, [9, 20, 14]], [[8] * 23]]
 )
-def test_clearest_total_finds_the_planted_number(sizes: list[list[int]]) -> None:
+def test_the_clearest_total_finds_the_planted_number(sizes: list[list[int]]) -> None:
     planted = sum(map(len, sizes))
     for seed in range(3):
         assert clearest(blobs(sizes, spread=0.06, seed=seed)) == planted
 
 
-def test_clearest_total_looks_at_every_number_near_the_best_of_a_wide_search() -> None:
+def test_the_clearest_total_looks_at_every_number_near_the_best_of_a_wide_search() -> None:
     """Ninety-nine numbers are possible: more than the wide search tries."""
     assert clearest(blobs([[11] * 37], spread=0.03, dim=40)) == 37
 
 
-def test_clearest_total_of_a_lone_featureless_label_is_one() -> None:
+def test_the_clearest_total_of_a_lone_featureless_label_is_one() -> None:
     features = unit_rows(np.random.default_rng(0).normal(size=(120, 24)))
-    assert clearest_total(Forest(features, np.zeros(120, dtype=np.int64)), WIDE) == 1
+    assert total(Forest(features, np.zeros(120, dtype=np.int64))) == 1
 
 
-def test_clearest_total_of_labels_of_one_kind_is_their_number() -> None:
+def test_the_clearest_total_of_labels_of_one_kind_is_their_number() -> None:
     assert clearest(blobs([[40], [25], [30]], spread=0.1)) == 3
 
 
 @pytest.mark.parametrize("texts", [1, 2, 3, 30])
-def test_clearest_total_of_one_repeated_text_is_one(texts: int) -> None:
-    assert clearest_total(Forest(unit_rows(np.ones((texts, 8))), np.zeros(texts, dtype=np.int64)), WIDE) == 1
+def test_the_clearest_total_of_one_repeated_text_is_one(texts: int) -> None:
+    assert total(Forest(unit_rows(np.ones((texts, 8))), np.zeros(texts, dtype=np.int64))) == 1
 
 
 @pytest.mark.parametrize("distinct", [2, 4])
-def test_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinct: int) -> None:
+def test_the_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinct: int) -> None:
     """Canned messages: 20 copies of each."""
     features = np.repeat(np.eye(8, dtype=np.float32)[:distinct], 20, axis=0)
-    assert clearest_total(Forest(features, np.zeros(len(features), dtype=np.int64)), WIDE) == distinct
+    assert total(Forest(features, np.zeros(len(features), dtype=np.int64))) == distinct
 
 
-def test_clearest_total_stays_inside_the_range() -> None:
-    data = blobs([[12] * 3, [12] * 5], spread=0.06)
+def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_them() -> None:
+    data = blobs([[12] * 3, [20] * 6, [15]], spread=0.3, dim=16)
     forest = Forest(data.features, data.labels)
-    assert clearest_total(forest, range(4, 7)) == 6
-    assert clearest_total(forest, range(9, 13)) == 9
-    assert clearest_total(forest, range(1, 2)) == 2  # a label has at least one category
+    coarse, normal, fine = (choose(forest, granularity) for granularity in ("coarse", "normal", "fine"))
+    for low, middle, high in zip(coarse, normal, fine, strict=True):
+        assert low.chosen <= middle.low <= middle.chosen <= middle.high <= high.chosen
+        numbers = [number for number, _ in middle.curve]
+        assert numbers == sorted(set(numbers))
+        assert {low.chosen, middle.chosen, high.chosen} <= set(numbers)
+    assert sum(c.chosen for c in coarse) < sum(c.chosen for c in normal) < sum(c.chosen for c in fine)
+
+
+def test_fixed_numbers_stay_and_the_others_are_found() -> None:
+    data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
+    forest = Forest(data.features, data.labels)
+    found = choose(forest, fixed={0: 5})
+    assert [choice.chosen for choice in found] == [5, 6, 1]
+    assert found[0] == given([5])[0]
+    assert [choice.chosen for choice in choose(forest, "fine", {0: 5, 1: 2, 2: 4})] == [5, 2, 4]
 
 
 @pytest.mark.parametrize("sizes", [[[40] * 3, [40] * 5], [[30] * 4, [60] * 2, [30] * 6]])
@@ -83,11 +98,6 @@ def test_stable_total_of_a_few_texts_is_the_number_of_labels(texts: int) -> None
 def test_stable_total_takes_labels_of_one_text() -> None:
     features, labels = _blurred([[40] * 4, [1], [30] * 2, [1]])
     assert 4 <= stable_total(features, labels) <= 12
-
-
-def test_plausible_numbers_surround_the_guess() -> None:
-    assert plausible(100, 18_000) == range(77, 131)
-    assert plausible(70, 1_358) == range(54, 75)  # and never more than a reader can use
 
 
 @pytest.mark.parametrize("seed", range(3))

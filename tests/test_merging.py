@@ -5,62 +5,55 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from planted import same_partition
-from scipy.cluster.hierarchy import linkage
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from subtaxa import merging
 from subtaxa.clustering import Forest, cluster, unit
-from subtaxa.merging import merge_order, merge_to
+from subtaxa.merging import merge
 
 
 def points(n: int = 12, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, 5))
 
 
-def slow_prices(means: np.ndarray, sizes: np.ndarray) -> list[float]:
+def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
     """The cheapest merge each time, means and sizes counted anew."""
     groups = [([i], mean, int(size)) for i, (mean, size) in enumerate(zip(means, sizes, strict=True))]
-    prices: list[float] = []
-    while len(groups) > 1:
+    while len(groups) > number:
         pairs = [
             ((n * m / (n + m)) ** merging.POWER * float(((a - b) ** 2).sum()), i, j)
             for i, (_, a, n) in enumerate(groups)
             for j, (_, b, m) in enumerate(groups)
             if i < j
         ]
-        price, i, j = min(pairs)
+        _, i, j = min(pairs)
         (x, a, n), (y, b, m) = groups[i], groups[j]
         groups = [g for at, g in enumerate(groups) if at not in (i, j)]
         groups.append((x + y, (n * a + m * b) / (n + m), n + m))
-        prices.append(max(price, prices[-1] if prices else 0.0))
-    return prices
+    found = np.empty(len(means), dtype=np.int64)
+    for number, (members, _, _) in enumerate(groups):
+        found[members] = number
+    return found
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_prices_are_those_of_a_slow_reckoning_and_never_fall(seed: int) -> None:
+def test_merges_are_those_of_a_slow_reckoning(seed: int) -> None:
     sizes = np.random.default_rng(seed).integers(1, 50, 12)
-    prices = [price for price, _, _ in merge_order(points(seed=seed), sizes)]
-    assert prices == pytest.approx(slow_prices(points(seed=seed), sizes))
-    assert prices == sorted(prices)
+    for number in range(1, 13):
+        found = merge(points(seed=seed), sizes, number)
+        assert same_partition(found, slow_merge(points(seed=seed), sizes, number))
+        assert sorted(set(found.tolist())) == list(range(number))
 
 
 def test_power_one_is_wards_linkage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "POWER", 1.0)
-    prices = [price for price, _, _ in merge_order(points(), np.ones(12, dtype=np.int64))]
-    assert prices == pytest.approx(linkage(points(), "ward")[:, 2] ** 2 / 2)
-
-
-def test_labels_share_the_cheapest_merges() -> None:
-    near, far = np.array([[0.0], [0.1], [0.2]]), np.array([[0.0], [50.0], [99.0]])
-    ones = np.ones(3, dtype=np.int64)
-    orders = [merge_order(near, ones), merge_order(far, ones)]
-    assert [part.tolist() for part in merge_to(4, orders, [3, 3])] == [[0, 0, 0], [0, 1, 2]]
-    assert [len(set(part.tolist())) for part in merge_to(6, orders, [3, 3])] == [3, 3]
-    assert [len(set(part.tolist())) for part in merge_to(2, orders, [3, 3])] == [1, 1]
+    for number in range(1, 13):
+        ward = fcluster(linkage(points(), "ward"), number, "maxclust")
+        assert same_partition(merge(points(), np.ones(12, dtype=np.int64), number), ward)
 
 
 def test_a_single_cluster_has_nothing_to_merge() -> None:
-    assert merge_order(np.ones((1, 3)), np.array([7])) == []
-    assert [part.tolist() for part in merge_to(1, [[]], [1])] == [[0]]
+    assert merge(np.ones((1, 3)), np.array([7]), 1).tolist() == [0]
 
 
 def test_a_wide_large_category_stays_whole_beside_small_ones() -> None:

@@ -127,7 +127,14 @@ def test_queue_rows_of_the_batch_come_from_the_momentum_encoder(tiny_encoder: st
 
 
 def test_training_data_has_no_room_for_fine_labels() -> None:
-    assert set(TrainingData.__dataclass_fields__) == {"tokens", "labels", "n_labels", "n_categories"}
+    assert set(TrainingData.__dataclass_fields__) == {
+        "tokens",
+        "labels",
+        "n_labels",
+        "n_categories",
+        "estimating",
+        "untrained",
+    }
 
 
 def test_unknown_method_lists_the_known() -> None:

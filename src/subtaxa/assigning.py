@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from subtaxa.atomic import whole_file
 from subtaxa.errors import InputError
+from subtaxa.outliers import fits_nowhere
 from subtaxa.progress import Progress
 from subtaxa.storage import neutral
 
@@ -39,7 +43,8 @@ def assign_file(
 
     with progress.step("Loading the run"):
         model = Discovery.load(run)
-    chunks = (_filed(model, frame, column, label, progress) for frame in _all(first, tables))
+        lowest = model.lowest_fit_
+    chunks = (_filed(model, lowest, frame, column, label, progress) for frame in _all(first, tables))
     if target is None:
         return _write(chunks, sys.stdout.buffer, ".csv")
     with whole_file(target) as sink:
@@ -66,11 +71,19 @@ def _all(first: pd.DataFrame, rest: Iterator[pd.DataFrame]) -> Iterator[pd.DataF
     yield from rest
 
 
-def _filed(model: Discovery, frame: pd.DataFrame, column: str, label: str | None, progress: Progress) -> pd.DataFrame:
+def _filed(
+    model: Discovery,
+    lowest: NDArray[np.float64],
+    frame: pd.DataFrame,
+    column: str,
+    label: str | None,
+    progress: Progress,
+) -> pd.DataFrame:
     """The frame with its category columns, named so that they overwrite none of the user's."""
     labels = None if label is None else [str(value).strip() for value in frame[label]]
-    place, likely = model.file(list(frame[column]), labels, progress)
-    names = ("category_id", "category", "category_label", "confidence")
+    place, likely, features = model.file(list(frame[column]), labels, progress)
+    out = fits_nowhere(features, place, model.clusters_, lowest)
+    names = ("category_id", "category", "category_label", "confidence", "outlier")
     taken = set(map(str, frame.columns)) & set(names)
     prefix = "subtaxa_" if taken else ""
     values: tuple[Any, ...] = (
@@ -78,6 +91,7 @@ def _filed(model: Discovery, frame: pd.DataFrame, column: str, label: str | None
         [model.taxonomy_[int(i)].name for i in place],
         [model.taxonomy_[int(i)].parent for i in place],
         likely[range(len(place)), place].round(4),
+        np.where(out, "yes", "no"),
     )
     filed = frame.copy()
     for name, value in zip(names, values, strict=True):

@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
 
     info = commands.add_parser("info", help="what a run found and how")
     info.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    info.add_argument("--outliers", action="store_true", help="list the texts that fit nowhere")
     info.set_defaults(run=_info)
 
     from subtaxa import edit_commands
@@ -82,7 +83,15 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
     command.add_argument("--out", default=out, required=out is None, metavar="FOLDER", help="where the run is written")
-    command.add_argument("--categories", default="auto", metavar="N", help='how many in all, or "auto" (default)')
+    command.add_argument(
+        "--categories",
+        default="auto",
+        metavar="N",
+        help='how many in all, "auto" (default), or some of them by label: "billing=12,login=5"',
+    )
+    command.add_argument(
+        "--granularity", default="normal", metavar="X", help="coarse, normal or fine: what auto tends to"
+    )
     command.add_argument("--preset", default="default", help=f"{' or '.join(PRESETS)} (default: default)")
     command.add_argument("--seed", default="0", help="same seed, same result (default: 0)")
     command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
@@ -171,12 +180,16 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
         progress.say(printable(line))
     with progress.step("Starting up"):
         from subtaxa.discovery import Discovery
+        from subtaxa.wanted import parse
 
     given = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None}
-    categories = (
-        options.categories if options.categories == "auto" else whole_number(options.categories, "--categories")
+    model = Discovery(
+        parse(options.categories),
+        granularity=options.granularity,
+        preset=options.preset,
+        seed=whole_number(options.seed, "--seed"),
+        **given,
     )
-    model = Discovery(categories, preset=options.preset, seed=whole_number(options.seed, "--seed"), **given)
     if not options.resume:
         storage.clear_checkpoint(out)
     model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT)
@@ -208,10 +221,18 @@ def _assign(options: argparse.Namespace) -> None:
 
 def _info(options: argparse.Namespace) -> None:
     from subtaxa import storage
+    from subtaxa.number_lines import number_lines
 
     folder = Path(options.folder)
     facts, taxonomy = storage.read_run(folder), storage.read_taxonomy(folder)
+    if options.outliers:
+        for line in storage.outlier_lines(folder):
+            print(printable(line))
+        return
     print(printable(str(taxonomy)))
+    print("\nHow many categories a label has, and how clear-cut each number of them is:")
+    for line in number_lines(storage.read_numbers(facts)):
+        print(printable(line))
     data, settings = facts["data"], facts["settings"]
     lines = {
         "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",

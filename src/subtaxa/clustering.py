@@ -7,7 +7,7 @@ size (merging.py), and spherical k-means polishes the result. N texts, n of one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from subtaxa.errors import SettingError
-from subtaxa.merging import merge_order, merge_to
+from subtaxa.merging import merge
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -47,28 +47,22 @@ class Clusters:
 
 
 def cluster(
-    features: Floats, labels: Ints, number: int | range, seed: int = 0, advance: Callable[[int], None] = lambda n: None
+    features: Floats, labels: Ints, number: int, seed: int = 0, advance: Callable[[int], None] = lambda n: None
 ) -> Clusters:
-    """Categories below each coarse label: `number` in all, or the clearest number of a range."""
-    from subtaxa.how_many import clearest_total
-
+    """Categories below each coarse label, `number` in all."""
     forest = Forest(features, labels, seed, advance)
-    number = clearest_total(forest, number, seed) if isinstance(number, range) else number
-    check_number(number, len(forest.trees), forest.most)
-    small = [
-        tree.cut(k) for tree, k in zip(forest.trees, forest.share_out(min(FINER * number, forest.most)), strict=True)
-    ]
-    counts = [int(cut.max()) + 1 for cut in small]
-    orders = [
-        merge_order(*means(tree.features, cut, k)) for tree, cut, k in zip(forest.trees, small, counts, strict=True)
-    ]
-    centroids, parents = [], []
-    for label, (tree, cut, into) in enumerate(zip(forest.trees, small, merge_to(number, orders, counts), strict=True)):
-        k = int(into.max()) + 1
-        centroids.append(_lloyd(tree.features, unit(means(tree.features, into[cut], k)[0])))
-        parents += [label] * k
+    return categories(forest, forest.share_out(number), advance)
+
+
+def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], None] = lambda n: None) -> Clusters:
+    """The categories, a number of them below each label."""
+    centroids = []
+    for tree, k in zip(forest.trees, numbers, strict=True):
+        small = tree.cut(min(FINER * k, tree.most))  # (n,)
+        into = merge(*means(tree.features, small, int(small.max()) + 1), k)
+        centroids.append(_lloyd(tree.features, unit(means(tree.features, into[small], k)[0])))
         advance(len(tree.features))
-    return Clusters(np.concatenate(centroids), np.array(parents))
+    return Clusters(np.concatenate(centroids), np.repeat(np.arange(len(numbers)), numbers))
 
 
 def check_number(number: int, least: int, most: int) -> None:
@@ -127,16 +121,23 @@ class Forest:
         """The largest number of categories there can be."""
         return sum(tree.most for tree in self.trees)
 
-    def share_out(self, number: int) -> list[int]:
-        """Divide a total among the labels: the cut through all trees that leaves the least within-category spread."""
-        least = len(self.trees)
-        check_number(number, least, self.most)
-        gains = np.concatenate([tree.gains for tree in self.trees])
-        owners = np.concatenate([np.full(len(tree.gains), i) for i, tree in enumerate(self.trees)])
-        chosen = owners[np.argsort(-gains, kind="stable")[: number - least]]
-        return [1 + int(count) for count in np.bincount(chosen, minlength=least)]
+    def share_out(self, number: int, fixed: Mapping[int, int] | None = None) -> list[int]:
+        """Divide a total among the labels: the cut through all trees that leaves the least within-category spread.
 
-    def cut(self, numbers: list[int]) -> Ints:
+        Labels whose number is `fixed` have that one; what is left goes to the others.
+        """
+        least = [1] * len(self.trees)
+        free = list(range(len(self.trees)))
+        for label, own in (fixed or {}).items():
+            least[label] = own
+            free.remove(label)
+        check_number(number, sum(least), sum(least) + sum(self.trees[i].most - 1 for i in free))
+        gains = np.concatenate([np.empty(0), *(self.trees[i].gains for i in free)])
+        owners = np.repeat(free, [len(self.trees[i].gains) for i in free]).astype(np.int64)
+        chosen = owners[np.argsort(-gains, kind="stable")[: number - sum(least)]]
+        return (np.array(least) + np.bincount(chosen, minlength=len(least))).tolist()
+
+    def cut(self, numbers: Sequence[int]) -> Ints:
         """The category of each text (N,) when each tree is cut into its number, counted through all labels."""
         assignment = np.empty(len(self.features), dtype=np.int64)
         begin = 0

@@ -1,77 +1,135 @@
-"""How sure an assignment is: a softmax over centroid similarities whose temperature is learned without gold labels.
+"""How sure an assignment is, and how stable a category, learned without gold labels.
 
-Texts are clustered anew on resamples. Where the resampled clusterings agree about a text, the softmax should be sure;
-where they disagree, it should not. One temperature is fitted to that agreement by maximum likelihood.
+Texts are clustered anew: other samples, other starts, somewhat other numbers of categories, and features on the way
+back to the untrained encoder, because training confirms its own mistakes. Where these clusterings agree with ours
+about a text, its probability should be high; where they do not, low. The probability is a softmax over centroid
+similarities, mixed with "any category": p = s·softmax(similarity / T) + (1 − s) / K. T and s are fitted to the
+agreement by maximum likelihood, once for texts whose label is known and once for those whose label is not.
+
+N texts, n of one label, K categories, D dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment, minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.optimize import linear_sum_assignment, minimize
+from scipy.special import expit, softmax
 from sklearn.cluster import KMeans
 
 from subtaxa.clustering import Clusters, Floats, Ints, unit
 
-RESAMPLES = 5
+RESAMPLES = 8
 AT_MOST = 2000  # texts per label that are clustered anew
-UNKNOWN = 0.05  # temperature when no label has two categories to compare
+OTHER_NUMBER = 0.25  # how much larger or smaller the number may be, as a logarithm
+
+
+class Fit(NamedTuple):
+    """T and s of the formula above."""
+
+    temperature: float
+    trust: float
+
+
+class Confidence(NamedTuple):
+    """What turns similarities into probabilities, with and without the text's label."""
+
+    within: Fit
+    across: Fit
+
+
+UNKNOWN = Confidence(Fit(0.05, 1.0), Fit(0.05, 1.0))  # when no label has two categories to compare
 
 
 def probabilities(
-    features: Floats, clusters: Clusters, temperature: float, labels: Ints | None = None
+    features: Floats, clusters: Clusters, confidence: Confidence, labels: Ints | None = None
 ) -> NDArray[np.float64]:
     """The probability of each category (N, K); zero outside the coarse label where that is known."""
-    logits = (features @ clusters.centroids.T).astype(np.float64) / temperature  # (N, K)
-    if labels is not None:
-        logits[labels[:, None] != clusters.parents] = -np.inf
-    return softmax(logits, axis=1)
+    similarity = (features @ clusters.centroids.T).astype(np.float64)  # (N, K)
+    if labels is None:
+        return _mixed(similarity, np.ones(similarity.shape, dtype=bool), confidence.across)
+    return _mixed(similarity, labels[:, None] == clusters.parents, confidence.within)
+
+
+def _mixed(similarity: NDArray[np.float64], possible: NDArray[np.bool_], fit: Fit) -> NDArray[np.float64]:
+    clear = softmax(np.where(possible, similarity / fit.temperature, -np.inf), axis=1)
+    return fit.trust * clear + (1 - fit.trust) * possible / possible.sum(1, keepdims=True)
 
 
 def calibrate(
     features: Floats,
+    untrained: Floats,
     labels: Ints,
     clusters: Clusters,
     seed: int = 0,
     advance: Callable[[int], None] = lambda n: None,
-) -> float:
-    """The temperature under which resampled clusterings are most likely."""
+) -> tuple[Confidence, NDArray[np.float64]]:
+    """The confidence that the clusterings anew bear out, and the stability of each category (K,).
+
+    A category's stability is its mean Jaccard overlap with its counterpart; an only child has no rival, so 1.
+    """
     rng = np.random.default_rng(seed)
-    sides: list[tuple[NDArray[np.float64], Ints]] = []  # similarities (n, K_c) and resampled categories (n,)
+    stability = np.ones(len(clusters))
+    some, agreed = [], []
     for label in range(int(labels.max()) + 1):
         members = np.flatnonzero(labels == label)
         advance(len(members))
-        own = clusters.centroids[clusters.parents == label]  # (K_c, D)
-        if len(own) < 2 or len(members) < 2 * len(own):
-            continue
+        ours = np.flatnonzero(clusters.parents == label)
         if len(members) > AT_MOST:
             members = np.sort(rng.choice(members, AT_MOST, replace=False))
-        rows = features[members]  # (n, D)
-        similarity = (rows @ own.T).astype(np.float64)
-        for _ in range(RESAMPLES):
-            sides.append((similarity, _clustered_anew(rows, own, rng)))
-    if not sides:
-        return UNKNOWN
-
-    def surprise(log_temperature: float) -> float:
-        scale = np.exp(-log_temperature)
-        return -sum(
-            float(log_softmax(similarity * scale, axis=1)[np.arange(len(again)), again].sum())
-            for similarity, again in sides
-        )
-
-    return float(np.exp(minimize_scalar(surprise, bounds=(np.log(0.005), np.log(1.0)), method="bounded").x))
+        mine = (features[members] @ clusters.centroids[ours].T).argmax(1)  # (n,)
+        agreement, overlap = _anew(features[members], untrained[members], mine, len(ours), rng)
+        some.append(members)
+        agreed.append(agreement)
+        stability[ours] = overlap
+    if np.bincount(clusters.parents).max() < 2:
+        return UNKNOWN, stability
+    rows, agreement = np.concatenate(some), np.concatenate(agreed)
+    similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)
+    own = labels[rows][:, None] == clusters.parents
+    everywhere = np.ones(own.shape, dtype=bool)
+    return Confidence(_fitted(similarity, own, agreement), _fitted(similarity, everywhere, agreement)), stability
 
 
-def _clustered_anew(rows: Floats, own: Floats, rng: np.random.Generator) -> Ints:
-    """The category of each text by k-means on a bootstrap sample, its clusters matched to ours."""
-    sample = rows[rng.integers(len(rows), size=len(rows))]
-    k = min(len(own), len(np.unique(sample, axis=0)))
-    centres = unit(KMeans(k, n_init=5, random_state=int(rng.integers(2**31))).fit(sample).cluster_centers_)
-    theirs, ours = linear_sum_assignment(-(centres @ own.T))
-    match = np.zeros(k, dtype=np.int64)
-    match[theirs] = ours
-    return match[(rows @ centres.T).argmax(1)]
+def _anew(
+    features: Floats, untrained: Floats, mine: Ints, k: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How often clusterings anew agree with ours about each text (n,), and about each of our k categories (k,)."""
+    n = len(mine)
+    if k < 2 or n < 2 * k:
+        return np.ones(n), np.ones(k)
+    agreement, overlap = np.zeros(n), np.zeros(k)
+    for _ in range(RESAMPLES):
+        share = rng.uniform()
+        rows = unit(share * features + (1 - share) * untrained)  # (n, D)
+        number = round(k * np.exp(rng.uniform(-OTHER_NUMBER, OTHER_NUMBER)) + rng.uniform(-0.5, 0.5))
+        sample = rows[rng.integers(n, size=n)]
+        number = min(max(1, number), len(np.unique(sample, axis=0)))
+        found = KMeans(number, n_init=1, max_iter=50, random_state=int(rng.integers(2**31))).fit(sample)
+        theirs = (rows @ unit(found.cluster_centers_).T).argmax(1)  # (n,)
+        table = np.zeros((number, k))
+        np.add.at(table, (theirs, mine), 1)
+        a, b = linear_sum_assignment(-table)
+        match = np.full(number, -1)
+        match[a] = b
+        agreement += match[theirs] == mine
+        together = table[a, b]
+        overlap[b] += together / np.maximum(table.sum(1)[a] + table.sum(0)[b] - together, 1)
+    return agreement / RESAMPLES, overlap / RESAMPLES
+
+
+def _fitted(similarity: NDArray[np.float64], possible: NDArray[np.bool_], agreement: NDArray[np.float64]) -> Fit:
+    """The parameters under which the agreement is most likely."""
+
+    def read(values: NDArray[np.float64]) -> Fit:
+        return Fit(float(np.exp(np.clip(values[0], np.log(0.005), 0.0))), float(expit(values[1])))
+
+    def surprise(values: NDArray[np.float64]) -> float:
+        likely = np.clip(_mixed(similarity, possible, read(values)).max(1), 1e-6, 1 - 1e-6)
+        return -float((agreement * np.log(likely) + (1 - agreement) * np.log(1 - likely)).mean())
+
+    best = minimize(surprise, [np.log(0.05), 2.0], method="Nelder-Mead", options={"maxfev": 80, "xatol": 0.02})
+    return read(best.x)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa.clustering import Clusters, Floats, Ints, check_number, cluster
-from subtaxa.confidence import calibrate, probabilities
+from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
+from subtaxa.confidence import Confidence, calibrate, probabilities
 from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError, SubtaxaError
-from subtaxa.how_many import plausible, stable_total
+from subtaxa.how_many import Choice, choose, given, readable
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -30,22 +31,33 @@ from subtaxa.readers import clean
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Category, Taxonomy
 from subtaxa.texts import CoarseTexts
-from subtaxa.tokens import Tokens
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
+from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
+
+
+class Filed(NamedTuple):
+    """Where texts go: the place of each one's category in the taxonomy, the probability of each category, features."""
+
+    place: Ints  # (n,)
+    likely: NDArray[np.float64]  # (n, K)
+    features: Floats  # (n, D)
 
 
 class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the fine categories below coarse labels.
 
-    `categories` is their number, or "auto". Every setting left None comes from the preset; see `subtaxa.settings`.
-    After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `history_`, `settings_`.
+    `categories` is their number, numbers for some labels as a dict, or "auto"; `granularity` ("coarse", "normal" or
+    "fine") shifts what "auto" finds. Every setting left None comes from the preset; see `subtaxa.settings`.
+    After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `outliers_` (texts that fit nowhere),
+    `numbers_` (how many categories each label has, and could have), `history_`, `settings_`.
     """
 
     def __init__(
         self,
-        categories: int | str = "auto",
+        categories: int | str | Mapping[str, int] = "auto",
         *,
+        granularity: str = "normal",
         preset: str = "default",
         seed: int = 0,
         verbose: bool = False,
@@ -76,9 +88,11 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         coarse_weight: float | None = None,
         restarts: int | None = None,
     ) -> None:
-        given = locals()
-        for name in ("categories", "preset", "seed", "verbose", *NAMES):
-            setattr(self, name, given[name])
+        passed = locals()
+        for name in ("categories", "granularity", "preset", "seed", "verbose", *NAMES):
+            setattr(self, name, passed[name])
+
+    folder_: Path  # of a loaded run
 
     def fit(
         self,
@@ -91,6 +105,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         """Find the categories. With a `checkpoint` folder, training is saved there and continues from it."""
         data = _as_data(texts, labels)
         settings = self._checked_settings()
+        want = wanted(self.categories, data.texts, data.labels)
         progress = progress or progress_for(quiet=not self.verbose)
         order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
         ordered = [data.texts[i] for i in order]
@@ -99,22 +114,25 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-        auto = self.categories == "auto"
-        guess = _guess(encoder, tokens, numbers, self.seed, progress) if auto else int(self.categories)
-        settings = settings.for_data(len(ordered), guess)
-        check_number(guess, len(names), len(set(zip(data.labels, data.texts, strict=True))))
-        training = TrainingData(tokens, torch.from_numpy(numbers), len(names), guess)
+        with progress.step("Placing all texts before training", len(ordered)) as step:
+            untrained = encoder.features(tokens, advance=step.advance)
+        number = want.total or max(len(names), readable(len(ordered)))
+        estimating = want.total is None and settings.neighbours == "auto"
+        settings = settings.for_data(len(ordered), number)
+        training = TrainingData(tokens, torch.from_numpy(numbers), len(names), number, estimating, untrained)
         folder = _open_checkpoint(checkpoint, data, settings, self.seed)
         history = train(encoder, training, settings, self.seed, progress, folder)
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
-            number = plausible(guess, len(ordered)) if auto else guess
-            clusters = cluster(features, numbers, number, self.seed, step.advance)
+            forest = Forest(features, numbers, self.seed, step.advance)
+            choices = _choices(forest, want, self.granularity, self.seed)
+            clusters = categories(forest, [choice.chosen for choice in choices], step.advance)
         with progress.step("Measuring how sure they are", len(ordered)) as step:
-            confidence = calibrate(features, numbers, clusters, self.seed, step.advance)
+            before = untrained.cpu().numpy()
+            confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
-            clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters)
+            clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters, stability)
         sure = probabilities(features, clusters, confidence, numbers)[np.arange(len(ordered)), assignment]
 
         back = np.argsort(order)  # from our order to the caller's
@@ -123,7 +141,8 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.taxonomy_: Taxonomy = replace(taxonomy, editor=self.edit)
         self.coarse_labels_: list[str] = [str(name) for name in names]
         self.clusters_: Clusters = clusters
-        self.confidence_temperature_: float = confidence
+        self.numbers_: dict[str, Choice] = dict(zip(self.coarse_labels_, choices, strict=True))
+        self.confidence_: Confidence = confidence
         self.features_: Floats = features[back]
         self.edits_ = []
         self.memory_ = Memory.of(ordered, features, assignment, clusters)
@@ -132,8 +151,17 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.history_: History = history
         self.timings_: dict[str, float] = dict(progress.timings)
         self.data_: CoarseTexts = data
-        self.encoder_: Encoder = encoder
+        self.encoder_ = encoder
         return self
+
+    @cached_property
+    def encoder_(self) -> Encoder:
+        """The trained encoder; of a loaded run it is read when it is first needed."""
+        from subtaxa.runs import load_encoder
+
+        if not hasattr(self, "folder_"):
+            raise AttributeError("encoder_ is there after fit or load")
+        return load_encoder(self)
 
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
         return self.fit(X, y, **options).labels_
@@ -150,11 +178,11 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
 
         A training text gets the category it has in `labels_`.
         """
-        return self.classes_[self.file(texts, labels)[0]]
+        return self.classes_[self.file(texts, labels).place]
 
     def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
         """The calibrated probability of every category (n, K), in the order of `classes_` and `taxonomy_`."""
-        return self.file(texts, labels)[1]
+        return self.file(texts, labels).likely
 
     @property
     def classes_(self) -> Ints:
@@ -164,18 +192,18 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
 
     def file(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> tuple[Ints, NDArray[np.float64]]:
-        """The place of each text's category in the taxonomy (n,), and all probabilities (n, K), in one pass."""
+    ) -> Filed:
+        """The place of each text's category in the taxonomy, all probabilities, and the features, in one pass."""
         features = self.transform(texts, progress)
         numbers = None if labels is None else self._numbers(labels, len(features))
-        likely = probabilities(features, self.clusters_, self.confidence_temperature_, numbers)
+        likely = probabilities(features, self.clusters_, self.confidence_, numbers)
         known, place = self.memory_.recall(_as_texts(texts))
         if numbers is not None:
             known &= self.clusters_.parents[place] == numbers
         elif known.any():
             own_label = self.clusters_.parents[place[known]]
-            likely[known] = probabilities(features[known], self.clusters_, self.confidence_temperature_, own_label)
-        return np.where(known, place, likely.argmax(1)), likely
+            likely[known] = probabilities(features[known], self.clusters_, self.confidence_, own_label)
+        return Filed(np.where(known, place, likely.argmax(1)), likely, features)
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
         """Write the run folder: categories, assignments, report and the reusable model."""
@@ -193,8 +221,9 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
 
     def _checked_settings(self) -> Settings:
         given = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
-        if self.categories != "auto" and (not isinstance(self.categories, int) or self.categories < 1):
-            raise SettingError(f'categories is {self.categories!r}: it must be a whole number of at least 1 or "auto"')
+        check(self.categories)
+        if self.granularity not in GRANULARITIES:
+            raise SettingError(f"granularity is {self.granularity!r}: it must be {', '.join(GRANULARITIES)}")
         if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
             raise SettingError(f"seed is {self.seed!r}: it must be a whole number from 0 to 2147483647")
         return settings_for(self.preset, **given)
@@ -224,14 +253,20 @@ def _as_texts(texts: Sequence[str]) -> list[str]:
     return [clean(str(text)) for text in texts]
 
 
-def _guess(encoder: Encoder, tokens: Tokens, labels: Ints, seed: int, progress: Progress) -> int:
-    """The number of categories as far as the untrained encoder can tell."""
-    with progress.step("Guessing the number of categories", len(tokens)) as step:
-        return stable_total(encoder.features(tokens, advance=step.advance).cpu().numpy(), labels, seed)
+def _choices(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[Choice]:
+    """How many categories each label gets."""
+    if want.total is not None and not want.fixed:
+        return given(forest.share_out(want.total))
+    return choose(forest, granularity, want.fixed, seed)
 
 
 def _describe(
-    texts: list[str], features: Floats, labels: Ints, names: NDArray[np.str_], clusters: Clusters
+    texts: list[str],
+    features: Floats,
+    labels: Ints,
+    names: NDArray[np.str_],
+    clusters: Clusters,
+    stability: NDArray[np.float64],
 ) -> tuple[Clusters, Ints, Taxonomy]:
     """The taxonomy, its categories numbered by label and then by falling size, and everything else in that order."""
     assignment = clusters.nearest(features, labels)
@@ -241,12 +276,13 @@ def _describe(
     clusters = Clusters(clusters.centroids[rank], clusters.parents[rank])
     assignment = clusters.nearest(features, labels)
     words = name_categories(texts, assignment, clusters.parents)
-    categories = []
+    found = []
     for i, parent in enumerate(clusters.parents):
         members = np.flatnonzero(assignment == i)
         examples = representatives(texts, features, members, clusters.centroids[i])
-        categories.append(Category(i, str(names[parent]), words[i].name, words[i].keywords, examples, len(members)))
-    return clusters, assignment, Taxonomy(tuple(categories))
+        stable = round(float(stability[rank[i]]), 4)
+        found.append(Category(i, str(names[parent]), words[i].name, words[i].keywords, examples, len(members), stable))
+    return clusters, assignment, Taxonomy(tuple(found))
 
 
 def fingerprint(data: CoarseTexts) -> str:

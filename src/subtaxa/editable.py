@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from subtaxa import edits
 from subtaxa.clustering import Clusters, Floats, Ints
-from subtaxa.confidence import probabilities
+from subtaxa.confidence import Confidence, probabilities
 from subtaxa.filing import Filing
 from subtaxa.memory import Memory
+from subtaxa.outliers import fits_nowhere, lowest_fit
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.texts import CoarseTexts
 
@@ -37,7 +38,7 @@ class Editable:
     data_: CoarseTexts
     features_: Floats  # (N, D) of the data's texts
     coarse_labels_: list[str]
-    confidence_temperature_: float
+    confidence_: Confidence
 
     edits_: list[edits.Edit]
     labels_: Ints  # (N,) category ids
@@ -62,10 +63,26 @@ class Editable:
         place = {c.id: i for i, c in enumerate(taxonomy)}
         assignment = np.array([place[i] for i in filing.category.tolist()], dtype=np.int64)
         coarse = clusters.parents[assignment]
-        sure = probabilities(self.features_, clusters, self.confidence_temperature_, coarse)
+        sure = probabilities(self.features_, clusters, self.confidence_, coarse)
         self.memory_ = Memory.of(self.data_.texts, self.features_, assignment, clusters)
         self.confidences_ = sure[np.arange(len(assignment)), assignment]
         self.labels_, self.clusters_, self.taxonomy_, self.edits_ = filing.category, clusters, taxonomy, log
+
+    @property
+    def outliers_(self) -> NDArray[np.bool_]:
+        """Which texts (N,) fit nowhere, as far as one can tell; they are filed all the same."""
+        place = self._places()
+        return fits_nowhere(self.features_, place, self.clusters_, self.lowest_fit_)
+
+    @property
+    def lowest_fit_(self) -> NDArray[np.float64]:
+        """How similar a text must be to each category's centroid (K,) to fit there."""
+        return lowest_fit(self.features_, self._places(), self.clusters_)
+
+    def _places(self) -> Ints:
+        """The place of each text's category in the taxonomy (N,)."""
+        place = {c.id: i for i, c in enumerate(self.taxonomy_)}
+        return np.array([place[i] for i in self.labels_.tolist()], dtype=np.int64)
 
     def _filing(self) -> Filing:
         """The state that training gave."""

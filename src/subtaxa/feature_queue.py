@@ -8,8 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from subtaxa.clustering import Forest
 from subtaxa.encoder import Encoder
+from subtaxa.how_many import choose
 from subtaxa.methods.base import Method, TrainingData
+from subtaxa.settings import neighbours_for
 
 
 class FeatureQueue:
@@ -42,6 +45,16 @@ class QueueMethod(Method):
         self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
         self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
         self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
+
+    def fill(self, features: Tensor, epoch: int) -> None:
+        """Renew every row of the queue. If nobody said how many categories there are, k follows what they show now.
+
+        Before training they are blurred: the first epoch has few neighbours, which are safe, and then k grows.
+        """
+        self.queue.refresh(features)
+        if epoch and self.data.estimating:
+            forest = Forest(features.cpu().numpy(), self.data.labels.cpu().numpy())
+            self.k = neighbours_for(len(self.data), sum(choice.chosen for choice in choose(forest)))
 
     def state(self) -> dict[str, Tensor]:
         return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}

@@ -8,6 +8,9 @@ clearest at the scale they were trained at.) N texts, K categories.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_mutual_info_score
@@ -16,14 +19,10 @@ from subtaxa.clustering import Floats, Forest, Ints, means, unit
 
 SAMPLE = 8000  # texts looked at
 SPLITS = 4  # into halves
-LEEWAY = 0.02  # agreement this near the best is as good
-SLACK = 1.3  # how far the number after training may be from the guess before it
+LEEWAY = 0.02  # agreement or clearness this near the best is as good
+SHIFT = 0.1  # clearness given up for a coarser or finer result
+TRIED = 40  # totals looked at, widely and then again near the best
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
-
-
-def plausible(guess: int, n_texts: int) -> range:
-    """The numbers worth trying after training, around the guess made before it."""
-    return range(round(guess / SLACK), min(round(guess * SLACK), readable(n_texts)) + 1)
 
 
 def readable(n_texts: int) -> int:
@@ -84,28 +83,85 @@ def _agreement(features: Floats, labels: Ints, forests: list[Forest], number: in
     return agreement
 
 
-def clearest_total(forest: Forest, among: range, seed: int = 0) -> int:
-    """The number of categories whose cut has the best mean silhouette over all texts, first widely, then nearby.
+class Choice(NamedTuple):
+    """The number of categories below one label, the plausible ones, and how clear-cut each number looked."""
 
-    A text is compared with every other category, also of other labels. So a label of one kind stays whole: cut in two,
-    its halves would be nearer to each other than the whole is to any other label.
+    chosen: int
+    low: int
+    high: int
+    curve: tuple[tuple[int, float], ...]  # empty where the number was given
+
+
+def given(numbers: Sequence[int]) -> list[Choice]:
+    """Numbers that were not chosen but asked for."""
+    return [Choice(number, number, number, ()) for number in numbers]
+
+
+def choose(
+    forest: Forest, granularity: str = "normal", fixed: Mapping[int, int] | None = None, seed: int = 0
+) -> list[Choice]:
+    """The number of categories below each label whose cut is the clearest: by the mean silhouette over all texts.
+
+    All trees are cut at one height, so that a label is divided no finer than the others. A text is compared with
+    every other category, also of other labels: a label of one kind stays whole, because its halves would be nearer to
+    each other than the whole is to any other label. Totals about as clear as the best are plausible, and the middle of
+    them is taken; coarse and fine go further down and up, as far as it is still fairly clear.
     """
+    fixed = fixed or {}
     labels, n = len(forest.trees), len(forest.features)
-    first, last = (min(max(end, labels), forest.most) for end in (among.start, among.stop - 1))
+    if len(fixed) == labels:
+        return given([fixed[label] for label in range(labels)])
     rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
+    owner = np.empty(n, dtype=np.int64)
+    for label, members in enumerate(forest.members):
+        owner[members] = label
+    sampled = np.bincount(owner[rows], minlength=labels)  # texts of each label
+    least = sum(fixed.get(label, 1) for label in range(labels))
+    most = least + sum(tree.most - 1 for label, tree in enumerate(forest.trees) if label not in fixed)
     scores: dict[int, float] = {}
+    numbers: dict[int, list[int]] = {}
+    of_label: dict[int, NDArray[np.float64]] = {}
 
-    def best(numbers: range) -> int:
-        for number in numbers:
-            if number not in scores:
-                assignment = forest.cut(forest.share_out(number))
-                scores[number] = float(silhouettes(forest.features, assignment, number, rows).mean())
-        return max(scores, key=lambda number: (scores[number], -number))
+    def look(totals: Iterable[int]) -> int:
+        for total in totals:
+            if total not in scores:
+                numbers[total] = forest.share_out(total, fixed)
+                clear = silhouettes(forest.features, forest.cut(numbers[total]), total, rows)
+                scores[total] = float(clear.mean())
+                of_label[total] = np.bincount(owner[rows], clear, labels) / np.maximum(sampled, 1)
+        return max(scores, key=lambda total: (scores[total], -total))
 
-    wide = max(1, round((last - first) / 60))
-    found = best(range(first, last + 1, wide))
-    found = best(range(max(first, found - wide + 1), min(last, found + wide - 1) + 1))
-    return 1 if labels == 1 and scores[found] < LONE_FLOOR else found
+    last = min(most, max(least, readable(n)))
+    best = look(dict.fromkeys(np.geomspace(least, last, TRIED).round().astype(int).tolist()))
+    tried = sorted(scores)
+    place = tried.index(best)
+    near = tried[max(0, place - 3)], tried[min(len(tried) - 1, place + 3)]
+    best = look(range(near[0], near[1] + 1, max(1, (near[1] - near[0]) // TRIED)))
+    low, high = _around(scores, best, LEEWAY)
+    middle = min(scores, key=lambda total: (abs(total - (low * high) ** 0.5), total))
+    coarse, fine = _around(scores, best, SHIFT)
+    if labels == 1 and scores[best] < LONE_FLOOR:
+        low = middle = high = coarse = fine = 1
+        look([1])
+    taken = {"coarse": coarse, "normal": middle, "fine": fine}[granularity]
+    found = []
+    for label in range(labels):
+        curve = {numbers[total][label]: float(of_label[total][label]) for total in sorted(scores)}
+        ends = () if label in fixed else tuple(sorted(curve.items()))
+        found.append(Choice(numbers[taken][label], numbers[low][label], numbers[high][label], ends))
+    return found
+
+
+def _around(scores: Mapping[int, float], best: int, leeway: float) -> tuple[int, int]:
+    """The lowest and the highest of the totals around the best that are nearly as clear."""
+    totals = sorted(scores)
+    enough = scores[best] - leeway * abs(scores[best])
+    low = high = totals.index(best)
+    while low > 0 and scores[totals[low - 1]] >= enough:
+        low -= 1
+    while high + 1 < len(totals) and scores[totals[high + 1]] >= enough:
+        high += 1
+    return totals[low], totals[high]
 
 
 def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:

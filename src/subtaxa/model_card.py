@@ -63,7 +63,7 @@ def model_card(model: Discovery, facts: dict[str, Any]) -> str:
         labels=len(model.coarse_labels_),
         categories=len(model.taxonomy_),
         folder="model",
-        dimensions=model.encoder_.dimensions,
+        dimensions=model.features_.shape[1],
         encoder=_started_from(settings["encoder"]),
         method=settings["method"],
         preset=facts["preset"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ from safetensors import SafetensorError
 from subtaxa import __version__, storage
 from subtaxa.atomic import write_whole
 from subtaxa.clustering import Clusters, Ints
+from subtaxa.confidence import Confidence, Fit
 from subtaxa.editable import Trained
 from subtaxa.edits import read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
@@ -29,6 +31,7 @@ from subtaxa.texts import CoarseTexts
 
 if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
+    from subtaxa.encoder import Encoder
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "numpy")
 BORDERLINE = 4  # least certain texts shown for a category
@@ -81,11 +84,13 @@ def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": command,
         "preset": model.preset,
-        "categories": model.categories,
+        "categories": dict(model.categories) if isinstance(model.categories, Mapping) else model.categories,
+        "granularity": model.granularity,
         "seed": model.seed,
         "settings": model.settings_.to_dict(),
         "labels": model.coarse_labels_,
-        "confidence_temperature": model.confidence_temperature_,
+        "numbers": {label: choice._asdict() for label, choice in model.numbers_.items()},
+        "confidence": {name: fit._asdict() for name, fit in model.confidence_._asdict().items()},
         "data": {
             "source": os.path.basename(data.source),
             "text_column": data.text_column,
@@ -113,20 +118,19 @@ def versions() -> dict[str, str]:
 
 def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     """The estimator as it was after `fit`."""
-    from subtaxa.encoder import Encoder
-
     facts = storage.read_run(folder)
     check_folder(folder / storage.MODEL)
     arrays = storage.read_arrays(folder / storage.CLUSTERS)
     try:
         settings = Settings.from_preset("paper", **facts["settings"])
-        model = cls(facts["categories"], preset=facts["preset"], seed=facts["seed"])
+        model = cls(facts["categories"], granularity=facts["granularity"], preset=facts["preset"], seed=facts["seed"])
         model.labels_, model.confidences_ = arrays["labels"], arrays["confidences"]
         model.clusters_ = Clusters(arrays["centroids"], arrays["parents"])
         model.features_ = storage.read_arrays(folder / storage.FEATURES)["features"]
         model.memory_ = Memory(arrays["memory_keys"], arrays["memory_categories"])
         model.coarse_labels_ = [str(name) for name in facts["labels"]]
-        model.confidence_temperature_ = float(facts["confidence_temperature"])
+        model.numbers_ = storage.read_numbers(facts)
+        model.confidence_ = Confidence(*(Fit(**facts["confidence"][name]) for name in Confidence._fields))
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
@@ -140,10 +144,18 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     model.trained_ = Trained(model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_)
     if log.exists():
         _follow(model, log)
-    model.encoder_ = Encoder(str((folder / storage.MODEL).resolve()), trained_layers="all")
-    if model.encoder_.dimensions != model.clusters_.centroids.shape[1]:
-        raise InputError(f"the model in {str(folder)!r} does not fit its categories: run discover again")
+    model.folder_ = folder
     return model
+
+
+def load_encoder(model: Discovery) -> Encoder:
+    """The trained encoder of a loaded run, which is read only when texts are to be encoded."""
+    from subtaxa.encoder import Encoder
+
+    encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
+    if encoder.dimensions != model.features_.shape[1]:
+        raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")
+    return encoder
 
 
 def _follow(model: Discovery, log: Path) -> None:
@@ -202,6 +214,7 @@ def _shown(model: Discovery, facts: dict[str, Any]) -> dict[str, bytes]:
         "label": [c.parent for c in taxonomy],
         "category": [c.name for c in taxonomy],
         "size": [c.size for c in taxonomy],
+        "stability": ["" if c.stability is None else c.stability for c in taxonomy],
         "keywords": [", ".join(c.keywords) for c in taxonomy],
         "examples": [" | ".join(c.examples) for c in taxonomy],
     }
@@ -212,6 +225,7 @@ def _shown(model: Discovery, facts: dict[str, Any]) -> dict[str, bytes]:
         "category_id": [int(i) for i in model.labels_],
         "category": [of[int(i)].name for i in model.labels_],
         "confidence": [float(p) for p in model.confidences_],
+        "outlier": ["yes" if out else "no" for out in model.outliers_.tolist()],
     }
     parquet = data.source.endswith(".parquet")
     table = storage.parquet_bytes(assignments) if parquet else storage.csv_text(assignments).encode()

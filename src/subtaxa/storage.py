@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,16 @@ from numpy.typing import NDArray
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.taxonomy import Taxonomy
 
+if TYPE_CHECKING:
+    from subtaxa.how_many import Choice
+
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
 OURS |= {FEATURES, EDITS, TRAINED, SUSPECTS}
-FORMAT = 1
+FORMAT = 2
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001
@@ -208,20 +211,42 @@ def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
 
 def read_assignments(folder: Path) -> dict[str, list[Any]]:
     """The row, text and label of every text of the run, as they were in the user's file."""
+    return _assignment_rows(folder, ["row", "text", "label"])
+
+
+def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
     parquet = folder / f"{ASSIGNMENTS}.parquet"
     if parquet.exists():
         import pyarrow.parquet as pq
 
-        table = pq.read_table(parquet, columns=["row", "text", "label"]).to_pydict()
-        return dict(table)
+        return dict(pq.read_table(parquet, columns=columns).to_pydict())
     with (folder / f"{ASSIGNMENTS}.csv").open(encoding="utf-8", newline="") as file:
         csv.field_size_limit(2**31 - 1)
         rows = list(csv.DictReader(file))
+    return {name: [int(row[name]) if name == "row" else original(row[name]) for row in rows] for name in columns}
+
+
+def read_numbers(facts: dict[str, Any]) -> dict[str, Choice]:
+    """How many categories each label has and could have, as run.json tells it."""
+    from subtaxa.how_many import Choice
+
     return {
-        "row": [int(row["row"]) for row in rows],
-        "text": [original(row["text"]) for row in rows],
-        "label": [original(row["label"]) for row in rows],
+        str(label): Choice(
+            int(row["chosen"]), int(row["low"]), int(row["high"]), tuple((int(k), float(v)) for k, v in row["curve"])
+        )
+        for label, row in facts["numbers"].items()
     }
+
+
+def outlier_lines(folder: Path) -> list[str]:
+    """One line for each text that fits nowhere: its row, label, category and text; first how many there are."""
+    rows = _assignment_rows(folder, ["row", "text", "label", "category", "outlier"])
+    lines = [
+        f"{row}\t{label}\t{category}\t{' '.join(text.split())}"
+        for row, text, label, category, out in zip(*rows.values(), strict=True)
+        if out == "yes"
+    ]
+    return [f"{len(lines):,} of {len(rows['row']):,} texts fit nowhere: row, label, category, text", *lines]
 
 
 def clear_checkpoint(folder: Path) -> None:

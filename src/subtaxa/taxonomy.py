@@ -24,6 +24,7 @@ class Category:
     keywords: tuple[str, ...]
     examples: tuple[str, ...]
     size: int
+    stability: float | None = None  # agreement with clusterings anew, from 0 to 1; none once a person has changed it
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Taxonomy(Sequence[Category]):
                     keywords=tuple(map(str, row["keywords"])),
                     examples=tuple(map(str, row["examples"])),
                     size=int(row["size"]),
+                    stability=None if row.get("stability") is None else float(row["stability"]),
                 )
                 for row in rows
             )

@@ -18,20 +18,23 @@ from subtaxa.views import drop_tokens, replace_tokens, shorten
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a method may see: tokens, coarse labels, and how many categories there are to be in all, as the user said or
-    as was guessed. There is no field for fine labels."""
+    """What a method may see: tokens, coarse labels, and how many categories there are to be in all: as the user said,
+    or a first guess if `estimating`. There is no field for fine labels."""
 
     tokens: Tokens
     labels: Tensor  # (N,) coarse label numbers
     n_labels: int
     n_categories: int
+    estimating: bool = False
+    untrained: Tensor | None = None  # (N, D) the encoder's features before training, if they are known
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""
-        return replace(self, labels=self.labels.to(device))
+        untrained = self.untrained if self.untrained is None else self.untrained.to(device)
+        return replace(self, labels=self.labels.to(device), untrained=untrained)
 
 
 class Method:

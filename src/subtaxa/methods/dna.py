@@ -57,7 +57,7 @@ class DNA(QueueMethod):
 
     def refresh(self, epoch: int) -> Tensor:
         """Renew every row of the queue from the momentum encoder; returns the queries (N, D)."""
-        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
+        self.fill(self.encoder.features(self.data.tokens, self.momentum_tower), epoch)
         return self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)
 
     def retrieve(self, queries: Tensor) -> Neighbours:

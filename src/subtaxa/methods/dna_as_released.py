@@ -62,7 +62,7 @@ class DNAAsReleased(DNA):
     def refresh(self, epoch: int) -> Tensor:
         if not self.switches.query_refill:
             return super().refresh(epoch)
-        self.queue.refresh(self.encoder.features(self.data.tokens))
+        self.fill(self.encoder.features(self.data.tokens), epoch)
         return self.queue.rows
 
     def reciprocal(self, neighbours: Neighbours, kept: Tensor) -> Tensor:

@@ -43,18 +43,23 @@ class SoftDNA(QueueMethod):
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
-        self.refresh()
+        self.refresh(epoch)
         begun = time.perf_counter()
         neighbours = self.retrieve()
         kept = self.trust(neighbours)  # (N, k)
         fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)
         self.positives, self.weights = neighbours.indices, kept * fade
         self.mined = neighbours.indices, {"label": neighbours.valid, "reciprocal": kept}
-        return {"kept": float(kept.sum(1).float().mean()), "retrieval_seconds": time.perf_counter() - begun}
+        return {
+            "k": self.k,
+            "kept": float(kept.sum(1).float().mean()),
+            "retrieval_seconds": time.perf_counter() - begun,
+        }
 
-    def refresh(self) -> None:
+    def refresh(self, epoch: int) -> None:
         """The queue takes the features of all texts as they are, not of views."""
-        self.queue.refresh(self.encoder.features(self.data.tokens))
+        known = self.data.untrained if epoch == 0 else None
+        self.fill(self.encoder.features(self.data.tokens) if known is None else known, epoch)
 
     def retrieve(self) -> Neighbours:
         return retrieve_within(self.queue.rows, self.queue.rows, self.data.labels, self.k)

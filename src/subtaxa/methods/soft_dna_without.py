@@ -57,8 +57,8 @@ class WithMomentum(SoftDNA):
     def modules(self) -> dict[str, torch.nn.Module]:
         return {**super().modules(), "momentum": self.momentum_tower}
 
-    def refresh(self) -> None:
-        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
+    def refresh(self, epoch: int) -> None:
+        self.fill(self.encoder.features(self.data.tokens, self.momentum_tower), epoch)
 
     @torch.no_grad()
     def after_step(self, batch: Batch) -> None:
