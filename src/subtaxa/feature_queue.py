@@ -47,19 +47,26 @@ class QueueMethod(Method):
         self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def fill(self, features: Tensor, epoch: int) -> None:
-        """Renew every row of the queue. If nobody said how many categories there are, k follows what they show now.
+        """Renew every row of the queue. If nobody said how many categories there are, k follows what an epoch shows.
 
-        Before training they are blurred: the first epoch has few neighbours, which are safe, and then k grows.
+        Before training the features are blurred: the first epoch has few neighbours, which are safe. Later on they
+        show what k has made of them: two categories that were lumped together would lump more.
         """
         self.queue.refresh(features)
-        if epoch and self.data.estimating:
+        if epoch == 1 and self.data.estimating:
             forest = Forest(features.cpu().numpy(), self.data.labels.cpu().numpy())
             self.k = neighbours_for(len(self.data), sum(choice.chosen for choice in choose(forest)))
 
     def state(self) -> dict[str, Tensor]:
-        return {"queue": self.queue.rows, "positives": self.positives.int(), "weights": self.weights}
+        return {
+            "queue": self.queue.rows,
+            "positives": self.positives.int(),
+            "weights": self.weights,
+            "k": torch.tensor([self.k]),
+        }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         self.queue.refresh(state["queue"])
+        self.k = int(state["k"])
         self.positives = state["positives"].long().to(self.encoder.device)
         self.weights = state["weights"].to(self.encoder.device)

@@ -19,9 +19,11 @@ from subtaxa.clustering import Floats, Forest, Ints, means, unit
 
 SAMPLE = 8000  # texts looked at
 SPLITS = 4  # into halves
-LEEWAY = 0.02  # agreement or clearness this near the best is as good
-SHIFT = 0.1  # clearness given up for a coarser or finer result
-TRIED = 40  # totals looked at, widely and then again near the best
+LEEWAY = 0.02  # agreement this near the best is as good
+NEARLY = 0.05  # clearness this near the best is plausible
+SHIFT = 0.12  # clearness given up for a coarser or finer result
+TRIED = 40  # totals looked at
+CLOSE = 0.1  # totals that differ by less than this share are judged together
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
@@ -105,7 +107,7 @@ def choose(
     All trees are cut at one height, so that a label is divided no finer than the others. A text is compared with
     every other category, also of other labels: a label of one kind stays whole, because its halves would be nearer to
     each other than the whole is to any other label. Totals about as clear as the best are plausible, and the middle of
-    them is taken; coarse and fine go further down and up, as far as it is still fairly clear.
+    them is taken, or the clearest if they are few; coarse and fine go further, to what is still fairly clear.
     """
     fixed = fixed or {}
     labels, n = len(forest.trees), len(forest.features)
@@ -122,27 +124,28 @@ def choose(
     numbers: dict[int, list[int]] = {}
     of_label: dict[int, NDArray[np.float64]] = {}
 
-    def look(totals: Iterable[int]) -> int:
-        for total in totals:
+    def look(some: Iterable[int]) -> None:
+        for total in some:
             if total not in scores:
                 numbers[total] = forest.share_out(total, fixed)
                 clear = silhouettes(forest.features, forest.cut(numbers[total]), total, rows)
                 scores[total] = float(clear.mean())
                 of_label[total] = np.bincount(owner[rows], clear, labels) / np.maximum(sampled, 1)
-        return max(scores, key=lambda total: (scores[total], -total))
 
-    last = min(most, max(least, readable(n)))
-    best = look(dict.fromkeys(np.geomspace(least, last, TRIED).round().astype(int).tolist()))
-    tried = sorted(scores)
-    place = tried.index(best)
-    near = tried[max(0, place - 3)], tried[min(len(tried) - 1, place + 3)]
-    best = look(range(near[0], near[1] + 1, max(1, (near[1] - near[0]) // TRIED)))
-    low, high = _around(scores, best, LEEWAY)
-    middle = min(scores, key=lambda total: (abs(total - (low * high) ** 0.5), total))
-    coarse, fine = _around(scores, best, SHIFT)
-    if labels == 1 and scores[best] < LONE_FLOOR:
+    last = min(most, max(least, 2 * readable(n)))
+    totals = sorted(set(np.geomspace(least, last, TRIED).round().astype(int).tolist()))
+    look(totals)
+    close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < CLOSE  # a single total may be lucky
+    level = close @ np.array([scores[total] for total in totals]) / close.sum(1)
+    low, high = _nearly(totals, level, NEARLY)
+    middle = round((low * high) ** 0.5)
+    if high <= (1 + 3 * CLOSE) * low:  # a peak and no plateau
+        look(range(low, high + 1, max(1, (high - low) // TRIED)))
+        middle = max(range(low, high + 1), key=lambda total: (scores.get(total, -1.0), -total))
+    coarse, fine = _nearly(totals, level, SHIFT)
+    if labels == 1 and max(scores.values()) < LONE_FLOOR:
         low = middle = high = coarse = fine = 1
-        look([1])
+    look([low, middle, high, coarse, fine])
     taken = {"coarse": coarse, "normal": middle, "fine": fine}[granularity]
     found = []
     for label in range(labels):
@@ -152,16 +155,10 @@ def choose(
     return found
 
 
-def _around(scores: Mapping[int, float], best: int, leeway: float) -> tuple[int, int]:
-    """The lowest and the highest of the totals around the best that are nearly as clear."""
-    totals = sorted(scores)
-    enough = scores[best] - leeway * abs(scores[best])
-    low = high = totals.index(best)
-    while low > 0 and scores[totals[low - 1]] >= enough:
-        low -= 1
-    while high + 1 < len(totals) and scores[totals[high + 1]] >= enough:
-        high += 1
-    return totals[low], totals[high]
+def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) -> tuple[int, int]:
+    """The lowest and the highest of the totals that are nearly as clear as the clearest."""
+    enough = np.flatnonzero(level >= level.max() - leeway * abs(level.max()))
+    return totals[enough[0]], totals[enough[-1]]
 
 
 def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:
