@@ -60,6 +60,14 @@ def parser() -> argparse.ArgumentParser:
     assign.add_argument("--quiet", action="store_true", help="no progress")
     assign.set_defaults(run=_assign)
 
+    update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
+    update.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    update.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
+    update.add_argument("--text", metavar="COLUMN", help="the column of the texts")
+    update.add_argument("--label", metavar="COLUMN", help="a column of known coarse labels, which limit the choice")
+    update.add_argument("--quiet", action="store_true", help="no progress")
+    update.set_defaults(run=_update)
+
     info = commands.add_parser("info", help="what a run found and how")
     info.add_argument("folder", metavar="run", help="the folder that discover wrote")
     info.add_argument("--outliers", action="store_true", help="list the texts that fit nowhere")
@@ -217,6 +225,16 @@ def _assign(options: argparse.Namespace) -> None:
     )
     if options.out != "-":
         print(f"{count:,} texts filed; see {options.out}")
+
+
+def _update(options: argparse.Namespace) -> None:
+    from subtaxa.progress import progress_for
+    from subtaxa.update_command import update_run
+
+    for line in update_run(
+        Path(options.folder), Path(options.file), options.text, options.label, progress_for(quiet=options.quiet)
+    ):
+        print(printable(line))
 
 
 def _info(options: argparse.Namespace) -> None:

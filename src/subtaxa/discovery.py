@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,6 +34,9 @@ from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
+
+if TYPE_CHECKING:
+    from subtaxa.updating import Update
 
 
 class Filed(NamedTuple):
@@ -204,6 +207,15 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             own_label = self.clusters_.parents[place[known]]
             likely[known] = probabilities(features[known], self.clusters_, self.confidence_, own_label)
         return Filed(np.where(known, place, likely.argmax(1)), likely, features)
+
+    def update(
+        self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Update:
+        """File more texts and keep them; categories keep their ids, and new ones are proposed."""
+        from subtaxa.updating import update
+
+        check_is_fitted(self, "clusters_")
+        return update(self, _as_texts(texts), labels, progress or progress_for(quiet=not self.verbose))
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
         """Write the run folder: categories, assignments, report and the reusable model."""

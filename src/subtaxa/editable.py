@@ -49,13 +49,29 @@ class Editable:
 
     def edit(self, kind: str, **what: Any) -> Taxonomy:
         """Carry out one edit of the taxonomy, or refuse it and change nothing."""
-        edit = edits.make(kind, edits.replayed(self._filing(), self.edits_), self.edits_, **what)
+        edit = edits.make(kind, self.filing(), self.edits_, **what)
         self.follow([*self.edits_, edits.numbered(edit, self.edits_)])
         return self.taxonomy_
 
     def follow(self, log: list[edits.Edit]) -> None:
         """Take the state that training gave with the edits of a log."""
-        filing = edits.replayed(self._filing(), log)
+        self._take(edits.replayed(self._filing(), log))
+        self.edits_ = log
+
+    def filing(self) -> Filing:
+        """The state as it is, edits and all."""
+        return edits.replayed(self._filing(), self.edits_)
+
+    def build_on(self, filing: Filing, data: CoarseTexts) -> None:
+        """Take a state, perhaps of more texts, as what further edits build upon; what persons named stays so."""
+        self.data_, self.features_ = data, filing.features
+        self._take(filing)
+        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
+        self.edits_ = []
+        for category in sorted(filing.named):
+            self.edit("rename", category=category, name=filing.categories[category].name)
+
+    def _take(self, filing: Filing) -> None:
         taxonomy = replace(filing.taxonomy(), editor=self.edit)
         number = {name: i for i, name in enumerate(self.coarse_labels_)}
         centroids = np.stack([filing.centroids[c.id] for c in taxonomy])
@@ -66,7 +82,7 @@ class Editable:
         sure = probabilities(self.features_, clusters, self.confidence_, coarse)
         self.memory_ = Memory.of(self.data_.texts, self.features_, assignment, clusters)
         self.confidences_ = sure[np.arange(len(assignment)), assignment]
-        self.labels_, self.clusters_, self.taxonomy_, self.edits_ = filing.category, clusters, taxonomy, log
+        self.labels_, self.clusters_, self.taxonomy_ = filing.category, clusters, taxonomy
 
     @property
     def outliers_(self) -> NDArray[np.bool_]:

@@ -123,6 +123,32 @@ class Filing:
                 self._drop(i)
         self._describe([i for i in (to, *sorted(left)) if i in self.categories], rename=False)
 
+    def extend(
+        self, texts: Sequence[str], labels: Sequence[str], features: Floats, category: Ints, new: Sequence[Ints]
+    ) -> list[int]:
+        """File more texts under the categories there are, and some of them, by position, under new ones: their ids.
+
+        Rows are numbered on. Names and ids stay; sizes, words, examples and centroids follow the texts.
+        """
+        n, first = len(self.texts), 1 + int(self.rows.max())
+        self.texts, self.labels = [*self.texts, *texts], [*self.labels, *labels]
+        self.rows = np.concatenate([self.rows, np.arange(first, first + len(texts))])
+        self.features = np.concatenate([self.features, features])
+        self.category = np.concatenate([self.category, category])
+        stability = {c.id: c.stability for c in self.categories.values()}
+        ids = []
+        for positions in new:
+            self.category[n + positions] = self.next_id
+            self.categories[self.next_id] = Category(self.next_id, labels[int(positions[0])], "", (), (), 0)
+            ids.append(self.next_id)
+            self.next_id += 1
+        for parent in sorted(set(labels)):
+            children = [c.id for c in self.categories.values() if c.parent == parent]
+            self._describe(children, rename=False)
+        for i, stable in stability.items():
+            self.categories[i] = replace(self.categories[i], stability=stable)
+        return ids
+
     def taxonomy(self) -> Taxonomy:
         """The categories by label and falling size."""
         return Taxonomy(tuple(sorted(self.categories.values(), key=lambda c: (c.parent, -c.size, c.id))))

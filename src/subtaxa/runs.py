@@ -169,13 +169,13 @@ def _follow(model: Discovery, log: Path) -> None:
 
 
 def _check_shapes(model: Discovery, folder: Path) -> None:
-    k = len(model.taxonomy_)
+    k, ids = len(model.taxonomy_), [category.id for category in model.taxonomy_]
     consistent = (
         model.clusters_.centroids.shape[0] == len(model.clusters_.parents) == k
         and len(model.labels_) == len(model.data_) == len(model.features_)
         and model.features_.shape[1] == model.clusters_.centroids.shape[1]
-        and [category.id for category in model.taxonomy_] == list(range(k))
-        and all(0 <= int(number) < k for number in np.unique(model.labels_))
+        and len(set(ids)) == k
+        and set(np.unique(model.labels_).tolist()) <= set(ids)
     )
     if not consistent:
         raise InputError(f"the files of the run folder {str(folder)!r} do not belong together: run discover again")
