@@ -1,9 +1,6 @@
-"""How many categories there are, and from that how many neighbours to retrieve, when the user does not say.
+"""How many categories there are below each label, when the user does not say: as many as are clear-cut.
 
-Two questions, two answers. Before training, only a rough size of the categories is needed, and the features are still
-blurred: the number is taken that comes out the same on two halves of the texts. After training the clusters are tight:
-the number is taken whose cut is the clearest. (The second cannot replace the first: trained features always look
-clearest at the scale they were trained at.) N texts, K categories.
+N texts, n of them looked at, K categories.
 """
 
 from __future__ import annotations
@@ -13,13 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_mutual_info_score
 
-from subtaxa.clustering import Floats, Forest, Ints, means, unit
+from subtaxa.clustering import Floats, Forest, Ints, means
 
 SAMPLE = 8000  # texts looked at
-SPLITS = 4  # into halves
-LEEWAY = 0.02  # agreement this near the best is as good
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
 TRIED = 40  # totals looked at
@@ -30,59 +24,6 @@ LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with:
 def readable(n_texts: int) -> int:
     """As many categories as a reader can make use of: 2·√N, so that they and their sizes both grow with the data."""
     return max(2, round(2 * n_texts**0.5))
-
-
-def stable_total(features: Floats, labels: Ints, seed: int = 0) -> int:
-    """The smallest number of categories that is about as reproducible as any.
-
-    Both halves of the texts are clustered; each clustering files all texts; what counts is their agreement within the
-    coarse labels, corrected for chance.
-    """
-    rng, most = np.random.default_rng(seed), readable(len(features))
-    some = np.sort(rng.permutation(len(features))[:SAMPLE])
-    features, labels = features[some], labels[some]
-    least, most = int(labels.max()) + 1, min(most, len(features) // 8)
-    numbers = sorted({round(least * factor) for factor in np.geomspace(1.25, 40, 24) if least * factor <= most})
-    if not numbers:
-        return least
-    splits = max(SPLITS, min(16, SAMPLE * SPLITS // len(features)))  # more of them where they are cheap and noisy
-    scores = np.mean([_agreements(features, labels, numbers, rng) for _ in range(splits)], axis=0)
-    return numbers[int(np.flatnonzero(scores >= (1 - LEEWAY) * scores.max())[0])]
-
-
-def _agreements(features: Floats, labels: Ints, numbers: list[int], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The agreement of two halves for each number of categories."""
-    first = np.zeros(len(features), dtype=bool)
-    for label in np.unique(labels):  # every label has texts in both halves, as far as it has two
-        members = rng.permutation(np.flatnonzero(labels == label))
-        first[members[: (len(members) + 1) // 2]] = True
-    halves = [np.flatnonzero(first), np.flatnonzero(~first)]
-    shared = np.isin(labels, labels[halves[1]])  # a label of one text has no second half
-    names, inside = np.unique(labels[shared], return_inverse=True)
-    rows = np.flatnonzero(shared)
-    forests = []
-    for half in halves:
-        kept = half[np.isin(half, rows)]
-        forests.append(Forest(features[kept], np.searchsorted(names, labels[kept])))
-    return np.array([_agreement(features[rows], inside, forests, number) for number in numbers])
-
-
-def _agreement(features: Floats, labels: Ints, forests: list[Forest], number: int) -> float:
-    filed = []
-    for forest in forests:
-        numbers = forest.share_out(min(max(number, len(forest.trees)), forest.most))
-        centroids = [unit(means(t.features, t.cut(k), k)[0]) for t, k in zip(forest.trees, numbers, strict=True)]
-        assignment = np.empty(len(features), dtype=np.int64)
-        for label, own in enumerate(centroids):
-            members = labels == label
-            assignment[members] = (features[members] @ own.T).argmax(1)
-        filed.append(assignment)
-    agreement = 0.0
-    for label in range(len(forests[0].trees)):
-        members = labels == label
-        if filed[0][members].any() or filed[1][members].any():  # a label that is not cut tells nothing and adds nothing
-            agreement += members.mean() * adjusted_mutual_info_score(filed[0][members], filed[1][members])
-    return agreement
 
 
 class Choice(NamedTuple):

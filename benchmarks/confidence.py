@@ -1,0 +1,67 @@
+"""Is 80 % sure right 80 % of the time? The calibration of a run's probabilities against the fine labels.
+
+    python benchmarks/confidence.py ../shared/data hwu64 RUN >> results/confidence.jsonl
+
+RUN is a folder that `benchmarks/discover.py ... --out RUN` kept. A text is right if its category is the one matched to
+its fine label when categories and fine labels are matched one to one, as for ACC. ECE is the expected calibration
+error over 15 bins of equal width. Training texts have their label, test texts have none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from subtaxa import Discovery
+from subtaxa.bench.datasets import DATASETS, load
+
+BINS = 15
+
+
+def right(fine: Sequence[str], category: np.ndarray) -> np.ndarray:
+    """Which texts (N,) are in the category matched to their fine label."""
+    truth, found = (np.unique(values, return_inverse=True)[1] for values in (np.array(fine), category))
+    table = np.zeros((found.max() + 1, truth.max() + 1))
+    np.add.at(table, (found, truth), 1)
+    rows, columns = linear_sum_assignment(-table)
+    match = np.full(len(table), -1)
+    match[rows] = columns
+    return match[found] == truth
+
+
+def calibration_error(sure: np.ndarray, hit: np.ndarray) -> float:
+    place = np.minimum((sure * BINS).astype(int), BINS - 1)
+    count = np.bincount(place, minlength=BINS)
+    return float(np.abs(np.bincount(place, sure, BINS) - np.bincount(place, hit, BINS))[count > 0].sum() / len(sure))
+
+
+def summary(sure: np.ndarray, hit: np.ndarray) -> dict[str, float]:
+    values = {"confidence": sure.mean(), "acc": hit.mean(), "ece": calibration_error(sure, hit)}
+    return {name: round(float(value), 3) for name, value in values.items()}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("data", type=Path, help="folder of the authors' files")
+    options.add_argument("dataset", choices=DATASETS)
+    options.add_argument("run", type=Path)
+    given = options.parse_args()
+    data, model = load(given.dataset, given.data), Discovery.load(given.run)
+    place, likely, _ = model.file(data.test.texts)
+    record = {
+        "command": f"benchmarks/confidence.py {given.dataset} {given.run.name}",
+        "train": summary(model.confidences_, right(data.train.fine, model.labels_)),
+        "test": summary(likely[np.arange(len(place)), place], right(data.test.fine, place)),
+        "outliers": {"train": round(float(model.outliers_.mean()), 3)},
+        "stability": round(float(np.mean([c.stability for c in model.taxonomy_ if c.stability is not None])), 3),
+    }
+    print(json.dumps(record))
+
+
+if __name__ == "__main__":
+    main()
