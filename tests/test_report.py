@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pytest
 
+from subtaxa.how_many import Choice
 from subtaxa.report import ReportData, render_report
 from subtaxa.taxonomy import Category, Taxonomy
 
@@ -82,9 +83,11 @@ def report_data(tree: Taxonomy) -> ReportData:
         taxonomy=tree,
         n_texts=sum(c.size for c in tree),
         n_skipped=3,
+        n_outliers=2,
         mean_confidence=0.8,
         confidences={c.id: 0.75 for c in tree},
         borderline={c.id: (f"unsure {c.id}",) for c in tree},
+        numbers={},
         history=[{"epoch": e, "alignment": 1 / e, "kept": 9.0, "seconds": float("nan")} for e in range(1, 4)],
         settings={"method": "neighbours", "rate": 2e-5, "freeze": False, "k": None, "words": ["a", "b"]},
         timings={"embed": 4.25, "train": 75.0, "write": 0.0},
@@ -102,6 +105,7 @@ def hostile_data(text: str) -> ReportData:
         title=text,
         taxonomy=Taxonomy((category, other)),
         borderline={0: (text, text)},
+        numbers={text: Choice(1, 1, 1, ((1, 0.5),)), "given": Choice(3, 3, 3, ())},
         history=[{text: 1.0}],
         settings={text: text, "list": [text]},
         timings={text: 1.0},
@@ -194,7 +198,7 @@ def test_hostile_text(text: str) -> None:
     if not text:
         assert "(blank)" in page.text()
     if len(text) > 400:
-        assert max(len(shown) for tag, shown in page.texts if tag not in ("style", "code")) <= 400
+        assert max(len(shown) for tag, shown in page.texts if tag not in ("style", "code", "p")) <= 400
         assert "\N{HORIZONTAL ELLIPSIS}" in page.text()
 
 
@@ -240,3 +244,14 @@ def test_numpy_numbers_are_numbers() -> None:
     assert len(page.all("polyline")) == 1
     assert "50%" in page.text()
     assert "0.250" in page.text()
+
+
+def test_each_label_has_the_curve_behind_its_number() -> None:
+    data = report_data(taxonomy(2, 3))
+    numbers = {"label 0": Choice(2, 1, 4, ((1, 0.2), (2, 0.6), (4, 0.5))), "label 1": Choice(3, 3, 3, ())}
+    without, page = Page(render_report(data)), Page(render_report(replace(data, numbers=numbers)))
+    assert len(page.all("polyline")) == 1 + len(without.all("polyline"))
+    assert len(page.all("circle")) == 1 + len(without.all("circle"))  # the number taken is marked, the others are not
+    assert "plausible 1 to 4" in page.text()
+    assert "2 categories: 0.600" in page.text()
+    assert "How many categories" not in without.text()

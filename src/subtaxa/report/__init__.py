@@ -6,7 +6,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -16,6 +16,8 @@ from numbers import Integral, Real
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from subtaxa.how_many import Choice
+from subtaxa.number_lines import plausible
 from subtaxa.taxonomy import Category, Taxonomy
 
 __all__ = ["ReportData", "render_report"]
@@ -34,9 +36,11 @@ class ReportData:
     taxonomy: Taxonomy
     n_texts: int
     n_skipped: int
+    n_outliers: int
     mean_confidence: float
     confidences: Mapping[int, float]  # by category id
     borderline: Mapping[int, Sequence[str]]  # by category id: its least certain texts
+    numbers: Mapping[str, Choice]  # by label: how many categories it has and could have
     history: Sequence[Mapping[str, float]]  # one mapping per epoch
     settings: Mapping[str, object]
     timings: Mapping[str, float]  # seconds by stage
@@ -56,6 +60,7 @@ def render_report(data: ReportData) -> str:
         groups=list(_groups(data)),
         columns=_columns(data.history),
         charts=list(_charts(data.history)),
+        choices=list(_choices(data.numbers)),
         slowest=max(map(_number, data.timings.values()), default=0.0) or 1.0,
     )
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
@@ -85,13 +90,17 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Chart:
-    """One measure over the epochs. `points` has x and y from 0 to 1 (y downwards, as in SVG) and a caption each."""
+    """One measure over the epochs, or over numbers of categories.
+
+    `points` has x and y from 0 to 1 (y downwards, as in SVG) and a caption each.
+    """
 
     name: str
     points: tuple[tuple[float, float, str], ...]
+    dots: tuple[tuple[float, float, str], ...]  # the points that are marked
     low: float
     high: float
-    first: tuple[float, float]  # epoch, value
+    first: tuple[float, float]  # epoch or number, value
     last: tuple[float, float]
 
 
@@ -117,19 +126,33 @@ def _columns(history: Sequence[Mapping[str, float]]) -> list[str]:
 def _charts(history: Sequence[Mapping[str, float]]) -> Iterator[_Chart]:
     for key in _columns(history):
         curve = [(row.get("epoch", i), row[key]) for i, row in enumerate(history, 1) if _is_number(row.get(key))]
-        if not curve:
-            continue
-        epochs, values = zip(*curve, strict=True)
-        left, right, low, high = min(epochs), max(epochs), min(values), max(values)
-        points = tuple(
-            (
-                (epoch - left) / (right - left) if right > left else 0.5,
-                (high - value) / (high - low) if high > low else 0.5,
-                f"Epoch {_figure(epoch)}: {_figure(value)}",
-            )
-            for epoch, value in curve
+        if curve:
+            chart = _chart(key, curve, "Epoch {}: {}")
+            yield replace(chart, dots=chart.points[-1:]) if len(curve) > 40 else chart
+
+
+def _choices(numbers: Mapping[str, Choice]) -> Iterator[tuple[_Chart, Choice]]:
+    """The labels whose number was chosen, each with its curve."""
+    for label, choice in numbers.items():
+        curve = [(number, clear) for number, clear in choice.curve if _is_number(clear)]
+        if curve:
+            chart = _chart(label, curve, "{} categories: {}")
+            marked = [point for point, (number, _) in zip(chart.points, curve, strict=True) if number == choice.chosen]
+            yield replace(chart, dots=tuple(marked)), choice
+
+
+def _chart(name: str, curve: Sequence[tuple[float, float]], caption: str) -> _Chart:
+    places, values = zip(*curve, strict=True)
+    left, right, low, high = min(places), max(places), min(values), max(values)
+    points = tuple(
+        (
+            (place - left) / (right - left) if right > left else 0.5,
+            (high - value) / (high - low) if high > low else 0.5,
+            caption.format(_figure(place), _figure(value)),
         )
-        yield _Chart(key, points, low, high, curve[0], curve[-1])
+        for place, value in curve
+    )
+    return _Chart(name, points, points, low, high, curve[0], curve[-1])
 
 
 def _is_number(value: object) -> bool:
@@ -175,6 +198,8 @@ def _seconds(value: float) -> str:
 def _setting(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: _NOTHING, True: "yes", False: "no"}[value]
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_setting(number)}" for name, number in value.items()) or _NOTHING
     if isinstance(value, list | tuple | set | frozenset):
         return ", ".join(map(_setting, value)) or _NOTHING
     return f"{float(value):g}" if isinstance(value, Real) and not isinstance(value, Integral) else str(value)
@@ -188,5 +213,6 @@ def _read(name: str) -> str:
 def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(cut=_cut, percent=_percent, figure=_figure, seconds=_seconds, setting=_setting)
+    environment.filters["plausible"] = plausible
     environment.filters["unit"] = lambda share: min(max(_number(share), 0.0), 1.0)  # a share that can be drawn
     return environment.from_string(_read("page.html"))
