@@ -21,7 +21,7 @@ SIZES = [[30, 20], [25, 40, 15]]
 
 
 def task(data: Planted, number: int = 5) -> Task:
-    return Task([f"text {i}" for i in range(len(data))], data.features, number, 0, 3)
+    return Task([f"text {i}" for i in range(len(data))], data.features, number, 0)
 
 
 def part(data: Planted) -> Part:
@@ -95,7 +95,7 @@ def test_noise_alone_is_one_category_and_none_changes_nothing() -> None:
 
 def test_scattered_texts_are_one_category_for_hdbscan() -> None:
     rows = np.random.default_rng(0).normal(size=(60, 50))
-    assert set(by_hdbscan(Task([""] * 60, unit_rows(rows), 5, 0, 1)).tolist()) == {0}
+    assert set(by_hdbscan(Task([""] * 60, unit_rows(rows), 5, 0)).tolist()) == {0}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def planted_data() -> Dataset:
 
 @pytest.mark.parametrize("name", ["kmeans", "kmeans-per-label", "hdbscan"])
 def test_a_whole_run_scores_both_protocols(tiny_encoder: str, planted_data: Dataset, name: str) -> None:
-    settings = settings_for("default", encoder=tiny_encoder, restarts=3)
+    settings = settings_for("default", encoder=tiny_encoder)
     first, again = (baselines.run(name, planted_data, settings, 0, Progress()) for _ in range(2))
     assert list(first) == ["paper", "centroid"]
     assert first == again
@@ -148,7 +148,7 @@ def test_bertopic_itself() -> None:
     numbers = np.unique(fine, return_inverse=True)[1]
     data = blobs([[40] * 6])
     features = data.features[np.argsort(np.argsort(numbers, kind="stable"))]  # each text in the blob of its category
-    found = baselines.by_bertopic(Task(texts, features, 6, 0, 1))
+    found = baselines.by_bertopic(Task(texts, features, 6, 0))
     assert (found >= 0).all()
     assert same_partition(found, numbers)
 

@@ -44,7 +44,7 @@ def test_a_number_that_no_text_has_attracts_nothing() -> None:
 
 
 def scored(train: Planted, test: Planted, number: int = 5) -> dict[str, Score]:
-    return score_features(train.features, train.labels, test.features, NAMES[test.truth].tolist(), number, 0, 3)
+    return score_features(train.features, train.labels, test.features, NAMES[test.truth].tolist(), number, 0)
 
 
 def test_separable_blobs_score_100_by_every_protocol() -> None:

@@ -43,7 +43,7 @@ def own(source: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def quick(tiny_encoder: str) -> list[str]:
-    flags = "--epochs 2 --batch-size 32 --learning-rate 1e-3 --trained-layers 2 --neighbours 10 --restarts 2 --quiet"
+    flags = "--epochs 2 --batch-size 32 --learning-rate 1e-3 --trained-layers 2 --neighbours 10 --quiet"
     return ["--encoder", tiny_encoder, *flags.split()]
 
 

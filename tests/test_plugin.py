@@ -45,7 +45,7 @@ def test_the_method_of_the_guide_is_listed_and_runs(tiny_encoder: str, tmp_path:
     with source.open("w", newline="") as file:
         csv.writer(file).writerows([("text", "coarse", "fine"), *zip(*planted_corpus(15), strict=True)])
     call = ["bench", "run", "--dataset", str(source), "--label", "coarse", "--fine", "fine", "--method", NAME]
-    settings = ["--encoder", tiny_encoder, "--epochs", "4", "--learning-rate", "1e-3", "--restarts", "3"]
+    settings = ["--encoder", tiny_encoder, "--epochs", "4", "--learning-rate", "1e-3"]
     shown = run(folder, *call, *settings, "--runs", str(tmp_path / "runs"), "--quiet")
     assert f"planted.csv {NAME} " in shown
     (path,) = (tmp_path / "runs").rglob("record.json")

@@ -89,7 +89,6 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         rank_dimensions: int | None = None,
         rank_epochs: int | None = None,
         coarse_weight: float | None = None,
-        restarts: int | None = None,
     ) -> None:
         passed = locals()
         for name in ("categories", "granularity", "preset", "seed", "verbose", *NAMES):

@@ -46,7 +46,6 @@ class Settings:
     rank_dimensions: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
     rank_epochs: int = _setting("epochs in which the rank filter is used", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the coarse cross-entropy", low=0.0, high=1e3)
-    restarts: int = _setting("k-means restarts in benchmarks", low=1, high=1000)
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
@@ -161,7 +160,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rank_dimensions": 5,
         "rank_epochs": 1,
         "coarse_weight": 1.0,
-        "restarts": 20,
     },
     # What serves a user best on a CPU; the default method has its own (docs/default.md), the others get these.
     "default": {

@@ -35,11 +35,10 @@ class Task:
     features: Floats  # (N, D)
     number: int
     seed: int
-    restarts: int
 
 
 def by_kmeans(task: Task) -> Ints:
-    return kmeans(task.features, task.number, task.seed, task.restarts)
+    return kmeans(task.features, task.number, task.seed)
 
 
 def by_hdbscan(task: Task) -> Ints:
@@ -90,7 +89,7 @@ def per_label(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]
             members = np.flatnonzero(coarse == label)
             number = len(np.unique(fine[members]))
             texts = [task.texts[i] for i in members]
-            inside = clusterer(Task(texts, task.features[members], number, task.seed, task.restarts))
+            inside = clusterer(Task(texts, task.features[members], number, task.seed))
             found[members] = begin + np.unique(inside, return_inverse=True)[1]
             begin = int(found[members].max()) + 1
         return found
@@ -131,7 +130,7 @@ def run(name: str, dataset: Dataset, settings: Settings, seed: int, progress: Pr
     found = []
     with progress.step(f"Clustering: {about}", 2) as step:
         for part, rows in zip((dataset.train, dataset.test), features, strict=True):
-            found.append(clusterer(Task(list(part.texts), rows, dataset.n_fine, seed, settings.restarts), part))
+            found.append(clusterer(Task(list(part.texts), rows, dataset.n_fine, seed), part))
             step.advance()
     truth = dataset.test.fine
     return {

@@ -23,10 +23,11 @@ from subtaxa.errors import SettingError
 from subtaxa.trainer import Watcher
 
 Ints = NDArray[np.int64]
+RESTARTS = 20  # of k-means: one alone may be unlucky
 WATCH_RESTARTS = 3  # of k-means after each epoch, for the curves only
 
 
-def kmeans(features: Floats, number: int, seed: int, restarts: int) -> Ints:
+def kmeans(features: Floats, number: int, seed: int, restarts: int = RESTARTS) -> Ints:
     """The category of each text by the library's k-means, in one thread: several add up in an order that varies."""
     with threadpool_limits(1, "openmp"):
         found = KMeans(min(number, len(features)), n_init=restarts, random_state=seed).fit_predict(features)
@@ -47,13 +48,13 @@ def nearest_discovered(train: Floats, coarse: Ints, test: Floats, number: int, s
 
 
 def score_features(
-    train: Floats, coarse: Ints, test: Floats, truth: Sequence[str], number: int, seed: int, restarts: int
+    train: Floats, coarse: Ints, test: Floats, truth: Sequence[str], number: int, seed: int
 ) -> dict[str, Score]:
     """Every protocol on the features (N, D) of the training and the test texts, with the training texts' coarse label
     numbers (N,) and the test texts' true categories."""
-    on_train = kmeans(train, number, seed, restarts)
+    on_train = kmeans(train, number, seed)
     scores = {
-        "paper": score(truth, kmeans(test, number, seed, restarts)),
+        "paper": score(truth, kmeans(test, number, seed)),
         "centroid": score(truth, nearest_mean(train, on_train, test)),
     }
     with suppress(SettingError):  # fewer categories than labels, or more than distinct texts: it would refuse

@@ -20,7 +20,7 @@ from subtaxa.atomic import write_whole
 from subtaxa.bench import baselines, jobs
 from subtaxa.bench.datasets import Dataset
 from subtaxa.bench.peak import Peak
-from subtaxa.bench.protocols import FineWatcher, score_features
+from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
 from subtaxa.clustering import Floats, Ints
 from subtaxa.encoder import Encoder
@@ -91,7 +91,6 @@ def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, comm
                 dataset.test.fine,
                 dataset.n_fine,
                 job.seed,
-                settings.restarts,
             )
             if job.method in MAPPED:
                 write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
@@ -99,7 +98,7 @@ def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, comm
         folder,
         {
             **jobs.identity(job),
-            "settings": settings.to_dict() | {"method": job.method},
+            "settings": settings.to_dict() | {"method": job.method, "restarts": RESTARTS},
             "data": {
                 "train": len(dataset.train),
                 "test": len(dataset.test),
