@@ -47,13 +47,13 @@ class QueueMethod(Method):
         self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def fill(self, features: Tensor, epoch: int) -> None:
-        """Renew every row of the queue. If nobody said how many categories there are, k follows what an epoch shows.
+        """Renew every row of the queue. If nobody said how many categories there are, k follows what they show.
 
-        Before training the features are blurred: the first epoch has few neighbours, which are safe. Later on they
-        show what k has made of them: two categories that were lumped together would lump more.
+        Before training the features are blurred: the first epoch has few neighbours, which are safe. After two epochs
+        they show what k has made of them: what was lumped together by mistake would lump ever more.
         """
         self.queue.refresh(features)
-        if epoch == 1 and self.data.estimating:
+        if epoch in (1, 2) and self.data.estimating:
             forest = Forest(features.cpu().numpy(), self.data.labels.cpu().numpy())
             self.k = neighbours_for(len(self.data), sum(choice.chosen for choice in choose(forest)))
 

@@ -16,7 +16,7 @@ from subtaxa.clustering import Floats, Forest, Ints, means
 SAMPLE = 8000  # texts looked at
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
-TRIED = 40  # totals looked at
+TRIED = 60  # totals looked at
 CLOSE = 0.1  # totals that differ by less than this share are judged together
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
