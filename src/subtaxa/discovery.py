@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -20,8 +18,9 @@ from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
 from subtaxa.confidence import Confidence, calibrate, probabilities
 from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
-from subtaxa.errors import InputError, SettingError, SubtaxaError
+from subtaxa.errors import InputError, SettingError
 from subtaxa.how_many import Choice, choose, given, readable
+from subtaxa.identity import open_checkpoint
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -122,7 +121,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         estimating = want.total is None and settings.neighbours == "auto"
         settings = settings.for_data(len(ordered), number)
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names), number, estimating, untrained)
-        folder = _open_checkpoint(checkpoint, data, settings, self.seed)
+        folder = open_checkpoint(checkpoint, data, settings, self.seed)
         history = train(encoder, training, settings, self.seed, progress, folder)
         with progress.step("Placing all texts", len(ordered)) as step:
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
@@ -294,35 +293,3 @@ def _describe(
         stable = round(float(stability[rank[i]]), 4)
         found.append(Category(i, str(names[parent]), words[i].name, words[i].keywords, examples, len(members), stable))
     return clusters, assignment, Taxonomy(tuple(found))
-
-
-def fingerprint(data: CoarseTexts) -> str:
-    """A digest of the texts and labels that does not depend on their order."""
-    digest = hashlib.sha256()
-    for label, text in sorted(zip(data.labels, data.texts, strict=True)):
-        digest.update(json.dumps([label, text]).encode())
-    return digest.hexdigest()
-
-
-def _open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Settings, seed: int) -> Path | None:
-    """The checkpoint folder, made if need be; one of other data or settings is refused."""
-    if folder is None:
-        return None
-    from subtaxa.atomic import write_whole
-    from subtaxa.storage import json_text, read_json
-
-    path, values = Path(folder), settings.to_dict()
-    identity = {"data": fingerprint(data), "seed": seed, "settings": values}
-    file = path / "identity.json"
-    if file.exists():
-        found = read_json(file)
-        if found != identity:
-            changed = [k for k, v in values.items() if found.get("settings", {}).get(k) != v]
-            what = "other texts" if found.get("data") != identity["data"] else f"another {(changed or ['seed'])[0]}"
-            raise SubtaxaError(
-                f"{str(path.parent)!r} was begun with {what}: repeat the same command, or --overwrite it"
-            )
-    else:
-        path.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json_text(identity).encode())
-    return path

@@ -22,6 +22,7 @@ from subtaxa.editable import Trained
 from subtaxa.edits import read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
 from subtaxa.errors import InputError
+from subtaxa.identity import fingerprint
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import ReportData, render_report
@@ -75,8 +76,6 @@ def _edited(model: Discovery) -> dict[str, bytes]:
 
 def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
     """What run.json holds."""
-    from subtaxa.discovery import fingerprint
-
     data = model.data_
     return {
         "format": storage.FORMAT,

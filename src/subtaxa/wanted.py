@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from subtaxa.clustering import check_number
 from subtaxa.errors import SettingError
@@ -55,9 +54,9 @@ def check(categories: Any) -> None:
 
 def wanted(categories: int | str | Mapping[str, int], texts: Sequence[str], labels: Sequence[str]) -> Wanted:
     """What is wanted of these texts, or one sentence on why they cannot give it."""
-    names = sorted(set(labels))
-    distinct = sorted(set(zip(labels, texts, strict=True)))
-    most = np.bincount([names.index(label) for label, _ in distinct]).tolist()
+    distinct = Counter(label for label, _ in set(zip(labels, texts, strict=True)))
+    names = sorted(distinct)
+    most = [distinct[name] for name in names]
     if isinstance(categories, int):
         check_number(categories, len(names), sum(most))
         return Wanted(categories, {})
