@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,7 @@ def test_assign_keeps_rows_and_columns(run: Path, source: Path, tmp_path: Path, 
     assert table["category"].tolist() == trained["category"].tolist()
     assert table["category_label"].tolist() == LABELS
     assert table["confidence"].between(0, 1).all()
+    assert table["outlier"].tolist() == trained["outlier"].tolist()
 
 
 def test_assign_to_standard_output_and_with_known_labels(
@@ -104,6 +106,12 @@ def test_info_and_methods(run: Path, capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "money  (60 texts, " in printed
     assert "tickets.csv (120 texts, 0 rows skipped)" in printed
+    assert re.search(r"money +3 as given", printed)
+    assert main(["info", str(run), "--outliers"]) == 0
+    first, *listed = capsys.readouterr().out.splitlines()
+    marked = pd.read_csv(run / "assignments.csv").query("outlier == 'yes'")
+    assert first.startswith(f"{len(marked)} of 120 texts fit nowhere")
+    assert [line.split("\t")[0] for line in listed] == marked["row"].astype(str).tolist()
     assert main(["methods"]) == 0
     printed = capsys.readouterr().out
     assert "soft-dna" in printed

@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the README speaks of."""
     texts, labels, _ = planted_corpus(12)
-    for name in ("tickets.csv", "new.csv"):
+    for name in ("tickets.csv", "new.csv", "more.csv"):
         with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([("message", "department"), *zip(texts, labels, strict=True)])
     monkeypatch.chdir(tmp_path)
@@ -41,7 +41,10 @@ def commands() -> list[list[str]]:
 
 def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = [command for command in commands() if command[0] != "bench"]
-    assert [command[0] for command in first] == ["discover", "assign", "info", "merge", "split", "rename", "undo"]
+    assert [command[0] for command in first] == [
+        *("discover", "assign", "info", "update"),
+        *("merge", "split", "rename", "undo"),
+    ]
     for command in first:
         assert main(command) == 0
     assert "categories in 3 labels" in capsys.readouterr().out

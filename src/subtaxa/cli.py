@@ -51,21 +51,13 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     assign = commands.add_parser("assign", help="file new texts into the categories of a run")
-    assign.add_argument("folder", metavar="run", help="the folder that discover wrote")
-    assign.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
-    assign.add_argument("--text", metavar="COLUMN", help="the column of the texts")
-    assign.add_argument("--label", metavar="COLUMN", help="a column of known coarse labels, which limit the choice")
+    _add_new_texts(assign)
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
-    assign.add_argument("--quiet", action="store_true", help="no progress")
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
-    update.add_argument("folder", metavar="run", help="the folder that discover wrote")
-    update.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
-    update.add_argument("--text", metavar="COLUMN", help="the column of the texts")
-    update.add_argument("--label", metavar="COLUMN", help="a column of known coarse labels, which limit the choice")
-    update.add_argument("--quiet", action="store_true", help="no progress")
+    _add_new_texts(update)
     update.set_defaults(run=_update)
 
     info = commands.add_parser("info", help="what a run found and how")
@@ -87,6 +79,14 @@ def parser() -> argparse.ArgumentParser:
     add_commands(bench, _Parser)
     bench.set_defaults(run=_bench)
     return root
+
+
+def _add_new_texts(command: argparse.ArgumentParser) -> None:
+    command.add_argument("folder", metavar="run", help="the folder that discover wrote")
+    command.add_argument("file", help="CSV, TSV, JSONL or Parquet, also .gz")
+    command.add_argument("--text", metavar="COLUMN", help="the column of the texts")
+    command.add_argument("--label", metavar="COLUMN", help="a column of known coarse labels, which limit the choice")
+    command.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
