@@ -83,3 +83,14 @@ def test_it_cannot_be_changed() -> None:
         TAXONOMY.categories = ()  # type: ignore[misc]
     with pytest.raises(AttributeError):
         TAXONOMY[0].name = "other"
+
+
+def test_a_notebook_shows_a_table_per_label_and_runs_nothing() -> None:
+    hostile = Category(9, "</summary><script>", "<img src=x onerror=alert(1)>", ("a&b",), (), 1, 0.5)
+    shown = Taxonomy((*CATEGORIES, hostile))._repr_html_()
+    assert shown.count("<table>") == 3
+    assert shown.count("<tr>") == 3 + 6
+    assert "<td>0.50</td>" in shown
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert "a&amp;b" in shown

@@ -122,3 +122,22 @@ class Taxonomy(Sequence[Category]):
                 branch = "└─" if c is children[-1] else "├─"
                 lines.append(f"  {branch} {c.name}  {c.size:,}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook: each label can be folded, and its categories are a table."""
+        from markupsafe import escape
+
+        parts = []
+        for parent in self.parents:
+            rows = "".join(
+                f"<tr><td>{c.id}</td><td><bdi>{escape(c.name)}</bdi></td><td>{c.size:,}</td>"
+                f"<td>{'–' if c.stability is None else f'{c.stability:.2f}'}</td>"
+                f"<td><bdi>{escape(', '.join(c.keywords[:5]))}</bdi></td></tr>"
+                for c in self.children(parent)
+            )
+            head = "<tr><th>id</th><th>category</th><th>texts</th><th>stability</th><th>keywords</th></tr>"
+            parts.append(
+                f"<details open><summary><b><bdi>{escape(parent)}</bdi></b> {len(self.children(parent))}</summary>"
+                f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></details>"
+            )
+        return f"<div>{''.join(parts)}</div>"
