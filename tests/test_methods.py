@@ -21,10 +21,10 @@ TRAINED = [name for name in variants() if name != "bert"]
 
 def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, TrainingData, list[str]]:
     given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
-    settings = settings_for("default", **given)
+    texts, labels, fine = planted_corpus()
+    settings = settings_for("default", **given).for_data(texts, len(set(fine)))
     torch.manual_seed(0)
     encoder = Encoder(tiny_encoder, trained_layers=settings.trained_layers)
-    texts, labels, fine = planted_corpus()
     names, numbers = np.unique(labels, return_inverse=True)
     data = TrainingData(
         encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))

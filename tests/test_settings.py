@@ -235,7 +235,15 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 )
 def test_what_is_left_to_the_data_follows_it(texts: int, categories: int, k: int, epochs: int) -> None:
     """k the size of a category, the epochs the number of texts."""
-    settings = Settings.from_preset("default", neighbours="auto", epochs="auto").for_data(texts, categories)
-    assert (settings.neighbours, settings.epochs) == (k, epochs)
+    auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto")
+    settings = auto.for_data(["short"] * texts, categories)
+    assert (settings.neighbours, settings.epochs, settings.trained_layers) == (k, epochs, "all")
     given = Settings.from_preset("default", neighbours=7, epochs=3)
-    assert given.for_data(texts, categories) == given
+    assert given.for_data(["short"] * texts, categories) == given
+
+
+def test_long_texts_train_the_top_layers_for_longer() -> None:
+    auto = Settings.from_preset("default", epochs="auto", trained_layers="auto")
+    found = auto.for_data(["a long letter " * 40] * 2000 + ["short"] * 50, 20)
+    assert (found.trained_layers, found.epochs) == (2, 12)
+    assert auto.for_data(["a long letter " * 40] * 50 + ["short"] * 2000, 20).trained_layers == "all"

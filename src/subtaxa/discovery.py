@@ -111,15 +111,15 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
         ordered = [data.texts[i] for i in order]
         names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
+        number = want.total or max(len(names), readable(len(ordered)))
+        estimating = want.total is None and settings.neighbours == "auto"
+        settings = settings.for_data(ordered, number)
         with progress.step("Loading the encoder"):
             encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
         with progress.step("Placing all texts before training", len(ordered)) as step:
             untrained = encoder.features(tokens, advance=step.advance)
-        number = want.total or max(len(names), readable(len(ordered)))
-        estimating = want.total is None and settings.neighbours == "auto"
-        settings = settings.for_data(len(ordered), number)
         training = TrainingData(tokens, torch.from_numpy(numbers), len(names), number, estimating, untrained)
         folder = open_checkpoint(checkpoint, data, settings, self.seed)
         history = train(encoder, training, settings, self.seed, progress, folder)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import types
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
 from subtaxa.errors import SettingError
+
+LONG = 400  # characters: then training every layer takes too long, and
+TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once and for all
 
 
 def _setting(about: str, *, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -23,7 +27,9 @@ class Settings:
     encoder: str = _setting('"packaged", a model folder or a Hugging Face name')
     pooling: str = _setting("how token features become one", choices=("model", "cls", "mean"))
     max_tokens: int | str = _setting("longest text in tokens", low=3, high=32768, choices=("model",))
-    trained_layers: int | str = _setting("layers trained, counted from the top", low=0, high=1000, choices=("all",))
+    trained_layers: int | str = _setting(
+        "layers trained, counted from the top", low=0, high=1000, choices=("all", "auto")
+    )
     pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
     pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
     pretrain_holdout: float = _setting("share held out to choose the best pretraining epoch", low=0.01, high=0.5)
@@ -64,12 +70,15 @@ class Settings:
         """A copy with some values changed."""
         return replace(self, **changes)
 
-    def for_data(self, n_texts: int, n_categories: int) -> Settings:
+    def for_data(self, texts: Sequence[str], n_categories: int) -> Settings:
         """A copy in which nothing is "auto" any more."""
-        k, epochs = self.neighbours, self.epochs
+        k, epochs, layers = self.neighbours, self.epochs, self.trained_layers
+        if layers == "auto":
+            layers = TOP_LAYERS if are_long(texts) else "all"
         return self.with_(
-            neighbours=neighbours_for(n_texts, n_categories) if k == "auto" else k,
-            epochs=epochs_for(n_texts) if epochs == "auto" else epochs,
+            neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
+            epochs=epochs_for(len(texts), layers == "all") if epochs == "auto" else epochs,
+            trained_layers=layers,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,9 +90,17 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
     return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
 
 
-def epochs_for(n_texts: int) -> int:
-    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
-    return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
+def epochs_for(n_texts: int, whole: bool = True) -> int:
+    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual.
+
+    Twice as many if only some layers are trained, which costs less and learns more slowly.
+    """
+    return int(min(8, max(4, round(12_800 / max(1, n_texts))))) * (1 if whole else 2)
+
+
+def are_long(texts: Sequence[str]) -> bool:
+    """Whether the texts are abstracts and letters rather than questions and messages, on average."""
+    return sum(map(len, texts)) > LONG * len(texts)
 
 
 _FIELDS = {f.name: f for f in fields(Settings)}

@@ -70,7 +70,7 @@ def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
     settings = settings_for(job.preset, data, **method, **job.changes)
-    return settings.for_data(len(dataset.train), dataset.n_fine)
+    return settings.for_data(dataset.train.texts, dataset.n_fine)
 
 
 def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool) -> jobs.Record:

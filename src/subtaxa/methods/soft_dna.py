@@ -31,13 +31,13 @@ class SoftDNA(QueueMethod):
     """DNA with neighbours of the same label, weighted by rank, and every layer trained; for sentence encoders."""
 
     own: ClassVar = {
-        "trained_layers": "all",
+        "trained_layers": "auto",
         "max_tokens": 128,
         "epochs": "auto",
         "learning_rate": 2e-4,
         "view": "shorten",
         "view_rate": 0.4,
-        "view_tokens": 48,
+        "view_tokens": 64,
         "neighbours": "auto",
     }
 
