@@ -52,11 +52,11 @@ def main() -> None:
     options.add_argument("run", type=Path)
     given = options.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
-    place, likely, _ = model.file(data.test.texts)
+    filed = model.file(data.test.texts)
     record = {
         "command": f"benchmarks/confidence.py {given.dataset} {given.run.name}",
         "train": summary(model.confidences_, right(data.train.fine, model.labels_)),
-        "test": summary(likely[np.arange(len(place)), place], right(data.test.fine, place)),
+        "test": summary(filed.sure, right(data.test.fine, filed.place)),
         "outliers": {"train": round(float(model.outliers_.mean()), 3)},
         "stability": round(float(np.mean([c.stability for c in model.taxonomy_ if c.stability is not None])), 3),
     }

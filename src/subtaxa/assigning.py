@@ -81,7 +81,7 @@ def _filed(
 ) -> pd.DataFrame:
     """The frame with its category columns, named so that they overwrite none of the user's."""
     labels = None if label is None else [str(value).strip() for value in frame[label]]
-    place, likely, features = model.file(list(frame[column]), labels, progress)
+    place, sure, _, features = model.file(list(frame[column]), labels, progress)
     out = fits_nowhere(features, place, model.clusters_, lowest)
     names = ("category_id", "category", "category_label", "confidence", "outlier")
     taken = set(map(str, frame.columns)) & set(names)
@@ -90,7 +90,7 @@ def _filed(
         model.classes_[place],
         [model.taxonomy_[int(i)].name for i in place],
         [model.taxonomy_[int(i)].parent for i in place],
-        likely[range(len(place)), place].round(4),
+        sure.round(4),
         np.where(out, "yes", "no"),
     )
     filed = frame.copy()

@@ -2,9 +2,9 @@
 
 Texts are clustered anew: other samples, other starts, somewhat other numbers of categories, and features on the way
 back to the untrained encoder, because training confirms its own mistakes. Where these clusterings agree with ours
-about a text, its probability should be high; where they do not, low. The probability is a softmax over centroid
-similarities, mixed with "any category": p = s·softmax(similarity / T) + (1 − s) / K. T and s are fitted to the
-agreement by maximum likelihood, once for texts whose label is known and once for those whose label is not.
+about a text, one may be sure of it; where they do not, not. Two things can be wrong: which category it is, and whether
+that is one at all. So the confidence is s·softmax(similarity / T). T and s are fitted to the agreement by maximum
+likelihood, once for texts whose label is known and once for those whose label is not.
 
 N texts, n of one label, K categories, D dimensions.
 """
@@ -22,8 +22,9 @@ from sklearn.cluster import KMeans
 
 from subtaxa.clustering import Clusters, Floats, Ints, unit
 
-RESAMPLES = 8
+RESAMPLES = 16
 AT_MOST = 2000  # texts per label that are clustered anew
+JUDGED = 6000  # texts in all that the confidence is fitted to
 OTHER_NUMBER = 0.25  # how much larger or smaller the number may be, as a logarithm
 
 
@@ -47,16 +48,20 @@ UNKNOWN = Confidence(Fit(0.05, 1.0), Fit(0.05, 1.0))  # when no label has two ca
 def probabilities(
     features: Floats, clusters: Clusters, confidence: Confidence, labels: Ints | None = None
 ) -> NDArray[np.float64]:
-    """The probability of each category (N, K); zero outside the coarse label where that is known."""
+    """The probability of each category (N, K), if they are right; zero outside the label where that is known."""
     similarity = (features @ clusters.centroids.T).astype(np.float64)  # (N, K)
     if labels is None:
-        return _mixed(similarity, np.ones(similarity.shape, dtype=bool), confidence.across)
-    return _mixed(similarity, labels[:, None] == clusters.parents, confidence.within)
+        return softmax(similarity / confidence.across.temperature, axis=1)
+    possible = labels[:, None] == clusters.parents
+    return softmax(np.where(possible, similarity / confidence.within.temperature, -np.inf), axis=1)
 
 
-def _mixed(similarity: NDArray[np.float64], possible: NDArray[np.bool_], fit: Fit) -> NDArray[np.float64]:
-    clear = softmax(np.where(possible, similarity / fit.temperature, -np.inf), axis=1)
-    return fit.trust * clear + (1 - fit.trust) * possible / possible.sum(1, keepdims=True)
+def sureness(
+    likely: NDArray[np.float64], place: Ints, confidence: Confidence, labels: Ints | None = None
+) -> NDArray[np.float64]:
+    """How sure it is (N,) that the texts are filed rightly, given their probabilities (N, K)."""
+    fit = confidence.across if labels is None else confidence.within
+    return fit.trust * likely[np.arange(len(place)), place]
 
 
 def calibrate(
@@ -69,7 +74,7 @@ def calibrate(
 ) -> tuple[Confidence, NDArray[np.float64]]:
     """The confidence that the clusterings anew bear out, and the stability of each category (K,).
 
-    A category's stability is its mean Jaccard overlap with its counterpart; an only child has no rival, so 1.
+    A category's stability is its mean Jaccard overlap with its counterpart.
     """
     rng = np.random.default_rng(seed)
     stability = np.ones(len(clusters))
@@ -88,10 +93,11 @@ def calibrate(
     if np.bincount(clusters.parents).max() < 2:
         return UNKNOWN, stability
     rows, agreement = np.concatenate(some), np.concatenate(agreed)
+    judged = np.sort(rng.permutation(len(rows))[:JUDGED])
+    rows, agreement = rows[judged], agreement[judged]
     similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)
-    own = labels[rows][:, None] == clusters.parents
-    everywhere = np.ones(own.shape, dtype=bool)
-    return Confidence(_fitted(similarity, own, agreement), _fitted(similarity, everywhere, agreement)), stability
+    inside = np.where(labels[rows][:, None] == clusters.parents, similarity, -np.inf)
+    return Confidence(_fitted(inside, agreement), _fitted(similarity, agreement)), stability
 
 
 def _anew(
@@ -99,7 +105,7 @@ def _anew(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How often clusterings anew agree with ours about each text (n,), and about each of our k categories (k,)."""
     n = len(mine)
-    if k < 2 or n < 2 * k:
+    if n < 2 * k:
         return np.ones(n), np.ones(k)
     agreement, overlap = np.zeros(n), np.zeros(k)
     for _ in range(RESAMPLES):
@@ -121,14 +127,15 @@ def _anew(
     return agreement / RESAMPLES, overlap / RESAMPLES
 
 
-def _fitted(similarity: NDArray[np.float64], possible: NDArray[np.bool_], agreement: NDArray[np.float64]) -> Fit:
+def _fitted(similarity: NDArray[np.float64], agreement: NDArray[np.float64]) -> Fit:
     """The parameters under which the agreement is most likely."""
 
     def read(values: NDArray[np.float64]) -> Fit:
         return Fit(float(np.exp(np.clip(values[0], np.log(0.005), 0.0))), float(expit(values[1])))
 
     def surprise(values: NDArray[np.float64]) -> float:
-        likely = np.clip(_mixed(similarity, possible, read(values)).max(1), 1e-6, 1 - 1e-6)
+        fit = read(values)
+        likely = np.clip(fit.trust * softmax(similarity / fit.temperature, axis=1).max(1), 1e-6, 1 - 1e-6)
         return -float((agreement * np.log(likely) + (1 - agreement) * np.log(1 - likely)).mean())
 
     best = minimize(surprise, [np.log(0.05), 2.0], method="Nelder-Mead", options={"maxfev": 80, "xatol": 0.02})

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
-from subtaxa.confidence import Confidence, calibrate, probabilities
+from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
 from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 
 class Filed(NamedTuple):
-    """Where texts go: the place of each one's category in the taxonomy, the probability of each category, features."""
+    """Where texts go: the place of each one's category in the taxonomy and how sure that is; the probability of every
+    category, if they are right; and the features."""
 
     place: Ints  # (n,)
+    sure: NDArray[np.float64]  # (n,)
     likely: NDArray[np.float64]  # (n, K)
     features: Floats  # (n, D)
 
@@ -134,7 +136,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
             clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters, stability)
-        sure = probabilities(features, clusters, confidence, numbers)[np.arange(len(ordered)), assignment]
+        sure = sureness(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
 
         back = np.argsort(order)  # from our order to the caller's
         self.labels_: Ints = assignment[back]
@@ -182,7 +184,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         return self.classes_[self.file(texts, labels).place]
 
     def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """The calibrated probability of every category (n, K), in the order of `classes_` and `taxonomy_`."""
+        """The probability of every category (n, K), if they are right, in the order of `classes_` and `taxonomy_`."""
         return self.file(texts, labels).likely
 
     @property
@@ -194,7 +196,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
     def file(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Filed:
-        """The place of each text's category in the taxonomy, all probabilities, and the features, in one pass."""
+        """Everything about new texts in one pass."""
         features = self.transform(texts, progress)
         numbers = None if labels is None else self._numbers(labels, len(features))
         likely = probabilities(features, self.clusters_, self.confidence_, numbers)
@@ -204,7 +206,11 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         elif known.any():
             own_label = self.clusters_.parents[place[known]]
             likely[known] = probabilities(features[known], self.clusters_, self.confidence_, own_label)
-        return Filed(np.where(known, place, likely.argmax(1)), likely, features)
+        place = np.where(known, place, likely.argmax(1))
+        sure = sureness(likely, place, self.confidence_, numbers)
+        if numbers is None:  # of the texts it knows, it knows the label too
+            sure[known] = sureness(likely[known], place[known], self.confidence_, place[known])
+        return Filed(place, sure, likely, features)
 
     def update(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from subtaxa import edits
 from subtaxa.clustering import Clusters, Floats, Ints
-from subtaxa.confidence import Confidence, probabilities
+from subtaxa.confidence import Confidence, probabilities, sureness
 from subtaxa.filing import Filing
 from subtaxa.memory import Memory
 from subtaxa.outliers import fits_nowhere, lowest_fit
@@ -79,9 +79,9 @@ class Editable:
         place = {c.id: i for i, c in enumerate(taxonomy)}
         assignment = np.array([place[i] for i in filing.category.tolist()], dtype=np.int64)
         coarse = clusters.parents[assignment]
-        sure = probabilities(self.features_, clusters, self.confidence_, coarse)
+        likely = probabilities(self.features_, clusters, self.confidence_, coarse)
         self.memory_ = Memory.of(self.data_.texts, self.features_, assignment, clusters)
-        self.confidences_ = sure[np.arange(len(assignment)), assignment]
+        self.confidences_ = sureness(likely, assignment, self.confidence_, coarse)
         self.labels_, self.clusters_, self.taxonomy_ = filing.category, clusters, taxonomy
 
     @property

@@ -77,7 +77,7 @@ class Settings:
             layers = TOP_LAYERS if are_long(texts) else "all"
         return self.with_(
             neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
-            epochs=epochs_for(len(texts), layers == "all") if epochs == "auto" else epochs,
+            epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
         )
 
@@ -90,12 +90,9 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
     return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
 
 
-def epochs_for(n_texts: int, whole: bool = True) -> int:
-    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual.
-
-    Twice as many if only some layers are trained, which costs less and learns more slowly.
-    """
-    return int(min(8, max(4, round(12_800 / max(1, n_texts))))) * (1 if whole else 2)
+def epochs_for(n_texts: int) -> int:
+    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
+    return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
 
 
 def are_long(texts: Sequence[str]) -> bool:

@@ -32,12 +32,12 @@ class SoftDNA(QueueMethod):
 
     own: ClassVar = {
         "trained_layers": "auto",
-        "max_tokens": 128,
+        "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
         "view": "shorten",
         "view_rate": 0.4,
-        "view_tokens": 64,
+        "view_tokens": 128,
         "neighbours": "auto",
     }
 
