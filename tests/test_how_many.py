@@ -94,3 +94,13 @@ def test_silhouettes_of_a_single_category_are_zero() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy's would be printed to the user
         assert silhouettes(features, np.zeros(9, dtype=np.int64), 1, np.arange(9)).tolist() == [0.0] * 9
+
+
+def test_where_no_number_stands_out_there_are_about_as_many_as_texts_in_each() -> None:
+    """Pairs of near copies scattered at random: ever finer is ever clearer."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.normal(size=(400, 24)), 2, axis=0) + 0.05 * rng.normal(size=(800, 24))
+    forest = Forest(unit_rows(rows), np.repeat([0, 1], 400))
+    coarse, normal, fine = (sum(c.chosen for c in choose(forest, g)) for g in ("coarse", "normal", "fine"))
+    assert 0.7 * 800**0.5 < normal < 1.5 * 800**0.5
+    assert coarse < normal < fine

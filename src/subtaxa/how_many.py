@@ -48,7 +48,8 @@ def choose(
     All trees are cut at one height, so that a label is divided no finer than the others. A text is compared with
     every other category, also of other labels: a label of one kind stays whole, because its halves would be nearer to
     each other than the whole is to any other label. Totals about as clear as the best are plausible, and the middle of
-    them is taken, or the clearest if they are few; coarse and fine go further, to what is still fairly clear.
+    them is taken, or the clearest if they are few; coarse and fine go further, to what is still fairly clear. If no
+    total stands out, it is about √N, the number that leaves as many texts to a category as there are categories.
     """
     fixed = fixed or {}
     labels, n = len(forest.trees), len(forest.features)
@@ -84,6 +85,9 @@ def choose(
         look(range(low, high + 1, max(1, (high - low) // TRIED)))
         middle = max(range(low, high + 1), key=lambda total: (scores.get(total, -1.0), -total))
     coarse, fine = _nearly(totals, level, SHIFT)
+    if int(level.argmax()) >= len(totals) - 3 and last < most:  # ever finer is ever clearer: no number stands out
+        coarse, low, high, fine = (int(np.clip(x * n**0.5, least, last)) for x in (0.5, 2 / 3, 2.0, 4.0))
+        middle = round((low * high) ** 0.5)
     if labels == 1 and max(scores.values()) < LONE_FLOOR:
         low = middle = high = coarse = fine = 1
     look([low, middle, high, coarse, fine])
