@@ -118,6 +118,7 @@ def test_no_method_can_reach_the_fine_labels(
     """Looked for while the training runs, before a batch's loss and when an epoch is over, and when all is done."""
     found: list[list[str]] = []
     settings = settings_for("default", method=name, encoder=tiny_encoder, epochs=1, neighbours=5, batch_size=32)
+    settings = settings.for_data(dataset.train.texts, dataset.n_fine)
     kind = method_class(name)
     loss, epoch = kind.loss, FineWatcher.epoch
 

@@ -69,7 +69,7 @@ def test_the_record_is_complete(finished: Path, tiny_encoder: str) -> None:
         *("planted.csv", "dna", "default"),
         *(0, None),
     )
-    assert record.settings.keys() == set(NAMES)
+    assert record.settings.keys() == {*NAMES, "restarts"}
     assert record.settings["encoder"] == tiny_encoder
     assert (record.settings["method"], record.settings["epochs"], record.settings["temperature"]) == ("dna", 2, 0.07)
     assert record.changes["neighbours"] == 10
