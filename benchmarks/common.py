@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import subprocess
@@ -10,8 +11,16 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from subtaxa.bench.datasets import Part
+from subtaxa.bench.datasets import DATASETS, Dataset, Part
 from subtaxa.bench.scoring import score
+
+
+def options(about: str) -> argparse.ArgumentParser:
+    """What every benchmark is told: where the data is, and which of it."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder of the authors' files")
+    parser.add_argument("dataset", choices=DATASETS)
+    return parser
 
 
 def run(*arguments: str) -> float:
@@ -25,6 +34,12 @@ def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> s
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
     return str(path)
+
+
+def files(room: Path, data: Dataset, coarse: Sequence[str]) -> tuple[str, str]:
+    """The training texts with coarse labels and the test texts without, each as a file."""
+    texts = write(room / "train.csv", ["text", "label"], zip(data.train.texts, coarse, strict=True))
+    return texts, write(room / "test.csv", ["text"], ([text] for text in data.test.texts))
 
 
 def column(path: Path, name: str) -> list[str]:

@@ -9,16 +9,16 @@ error over 15 bins of equal width. Training texts have their label, test texts h
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from common import options
 from scipy.optimize import linear_sum_assignment
 
 from subtaxa import Discovery
-from subtaxa.bench.datasets import DATASETS, load
+from subtaxa.bench.datasets import load
 
 BINS = 15
 
@@ -46,11 +46,9 @@ def summary(sure: np.ndarray, hit: np.ndarray) -> dict[str, float]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("data", type=Path, help="folder of the authors' files")
-    options.add_argument("dataset", choices=DATASETS)
-    options.add_argument("run", type=Path)
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("run", type=Path)
+    given = parser.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
     filed = model.file(data.test.texts)
     record = {

@@ -9,31 +9,27 @@ the seconds that the commands took.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from pathlib import Path
 
-from common import column, cores, run, scored, write
+from common import column, cores, files, options, run, scored
 
-from subtaxa.bench.datasets import DATASETS, load
+from subtaxa.bench.datasets import load
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("data", type=Path, help="folder of the authors' files")
-    options.add_argument("dataset", choices=DATASETS)
-    options.add_argument("--seed", default="0")
-    options.add_argument("--categories", help='their number, or "auto" (default: the true number)')
-    options.add_argument("--out", type=Path, help="keep the run folder here")
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--categories", help='their number, or "auto" (default: the true number)')
+    parser.add_argument("--out", type=Path, help="keep the run folder here")
+    given = parser.parse_args()
     data = load(given.dataset, given.data)
     categories = given.categories or str(data.n_fine)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
         out, assigned = given.out or room / "run", room / "assigned.csv"
-        texts = write(room / "train.csv", ["text", "label"], zip(data.train.texts, data.train.coarse, strict=True))
-        new = write(room / "test.csv", ["text"], ([text] for text in data.test.texts))
+        texts, new = files(room, data, data.train.coarse)
         seconds = {
             "discover": run("discover", texts, "--categories", categories, "--seed", given.seed, "--out", str(out)),
             "assign": run("assign", str(out), new, "--out", str(assigned)),

@@ -9,27 +9,24 @@ proposed if more than half of the texts of a new category are of it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
-from common import column, cores, run, write
+from common import column, cores, options, run, write
 
-from subtaxa.bench.datasets import DATASETS, load
+from subtaxa.bench.datasets import load
 
 LEFT_OUT = 3
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("data", type=Path, help="folder of the authors' files")
-    options.add_argument("dataset", choices=DATASETS)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, help="keep the run folder here")
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="keep the run folder here")
+    given = parser.parse_args()
     data = load(given.dataset, given.data)
     children = defaultdict(set)
     for coarse, fine in zip(data.train.coarse, data.train.fine, strict=True):

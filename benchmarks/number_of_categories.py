@@ -9,18 +9,18 @@ knowing the number. `subtaxa` is what ships. ACC is that of the training texts w
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from common import options
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score
 
 from subtaxa import Discovery
-from subtaxa.bench.datasets import DATASETS, load
+from subtaxa.bench.datasets import load
 from subtaxa.bench.scoring import score
 from subtaxa.clustering import Floats, Forest, Ints, categories, means, unit
 from subtaxa.how_many import choose, readable, silhouettes
@@ -136,11 +136,9 @@ ESTIMATORS = {
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("data", type=Path, help="folder of the authors' files")
-    options.add_argument("dataset", choices=DATASETS)
-    options.add_argument("run", type=Path)
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("run", type=Path)
+    given = parser.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
     features = model.features_
     names, labels = np.unique(data.train.coarse, return_inverse=True)

@@ -9,25 +9,22 @@ how many of the first so many texts of its suspect_labels.csv were really flippe
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import column, cores, run, scored, write
+from common import column, cores, files, options, run, scored
 
-from subtaxa.bench.datasets import DATASETS, load
+from subtaxa.bench.datasets import load
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("data", type=Path, help="folder of the authors' files")
-    options.add_argument("dataset", choices=DATASETS)
-    options.add_argument("--flip", type=float, default=0.05)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--categories", help='their number, or "auto" (default: the true number)')
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--flip", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--categories", help='their number, or "auto" (default: the true number)')
+    given = parser.parse_args()
     data = load(given.dataset, given.data)
     categories = given.categories or str(data.n_fine)
     rng = np.random.default_rng(given.seed)
@@ -38,8 +35,7 @@ def main() -> None:
         coarse[i] = str(rng.choice([name for name in names if name != coarse[i]]))
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
-        texts = write(room / "train.csv", ["text", "label"], zip(data.train.texts, coarse, strict=True))
-        new = write(room / "test.csv", ["text"], ([text] for text in data.test.texts))
+        texts, new = files(room, data, coarse)
         out, assigned = room / "run", room / "assigned.csv"
         seconds = run("discover", texts, "--categories", categories, "--seed", str(given.seed), "--out", str(out))
         run("assign", str(out), new, "--out", str(assigned))
