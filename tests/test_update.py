@@ -40,7 +40,9 @@ def more(tmp_path: Path) -> Path:
     return file
 
 
-def test_categories_keep_ids_names_and_texts_and_a_new_one_is_proposed(run: Path, more: Path) -> None:
+def test_categories_keep_ids_names_and_texts_and_a_new_one_is_proposed(
+    run: Path, more: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = Discovery.load(run)
     person = before.taxonomy_.children("post")[0].id
     assert main(["rename", str(run), str(person), "Parcels", "--quiet"]) == 0
@@ -60,8 +62,10 @@ def test_categories_keep_ids_names_and_texts_and_a_new_one_is_proposed(run: Path
     inside = fine[np.isin(after.labels_, [c.id for c in proposed])]
     assert (inside == "invoice").mean() > 0.9
     assert len(inside) >= 15
-    assert main(["undo", str(run), "--quiet"]) == 0  # the person's name is an edit that stands, and it can be undone
-    assert Discovery.load(run).taxonomy_.by_id()[person].name == "Parcels"  # though it is the name by now
+    assert main(["split", str(run), str(person), "--into", "2", "--quiet"]) == 0
+    assert Discovery.load(run).taxonomy_.by_id()[person].name == "Parcels"  # the person's name is kept for good
+    assert main(["undo", str(run), "--quiet"]) == 0
+    assert "no edit to undo" in refused(capsys, ["undo", str(run), "--quiet"])  # undo stops at the update
 
 
 def test_an_updated_run_assigns_and_can_be_edited(run: Path, more: Path, tmp_path: Path) -> None:

@@ -63,13 +63,11 @@ class Editable:
         return edits.replayed(self._filing(), self.edits_)
 
     def build_on(self, filing: Filing, data: CoarseTexts) -> None:
-        """Take a state, perhaps of more texts, as what further edits build upon; what persons named stays so."""
+        """Take a state, perhaps of more texts, as what further edits build upon."""
         self.data_, self.features_ = data, filing.features
         self._take(filing)
         self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
         self.edits_ = []
-        for category in sorted(filing.named):
-            self.edit("rename", category=category, name=filing.categories[category].name)
 
     def _take(self, filing: Filing) -> None:
         taxonomy = replace(filing.taxonomy(), editor=self.edit)

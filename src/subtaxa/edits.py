@@ -56,7 +56,7 @@ def replayed(base: Filing, log: Iterable[Edit]) -> Filing:
     log = list(log)
     filing = copy.copy(base)
     filing.category = base.category.copy()
-    filing.categories, filing.centroids, filing.named = dict(base.categories), dict(base.centroids), set(base.named)
+    filing.categories, filing.centroids = dict(base.categories), dict(base.centroids)
     for edit in standing(log):
         _carry_out(filing, edit)
     taken_back = [part["id"] for edit in log if edit["do"] == "split" for part in edit["parts"]]

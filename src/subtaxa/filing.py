@@ -6,7 +6,7 @@ N texts, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,6 @@ class Filing:
     category: Ints  # (N,) ids
     categories: dict[int, Category]
     centroids: dict[int, Floats]  # (D,) each
-    named: set[int] = field(default_factory=set)  # ids whose name a person gave
     next_id: int = 0
 
     def __post_init__(self) -> None:
@@ -64,13 +63,12 @@ class Filing:
                     f"{other.name!r} is below {other.parent!r} and {first.name!r} below {first.parent!r}: "
                     "only categories of one label can be merged"
                 )
-        given = [c for c in (first, *others) if c.id in self.named]
+        given = [c for c in (first, *others) if c.named]
         self.category[np.isin(self.category, [c.id for c in others])] = first.id
         for other in others:
             self._drop(other.id)
         if given:
-            self.named.add(first.id)
-            self.categories[first.id] = replace(first, name=given[0].name)
+            self.categories[first.id] = replace(first, name=given[0].name, named=True)
         self._describe([first.id])
 
     def split(self, category: int, parts: Mapping[int, Sequence[int]]) -> None:
@@ -102,8 +100,7 @@ class Filing:
                 raise InputError(
                     f"{old.parent!r} has a category {name!r} already: choose another name, or merge the two"
                 )
-        self.categories[category] = replace(old, name=name)
-        self.named.add(category)
+        self.categories[category] = replace(old, name=name, named=True)
 
     def move(self, rows: Sequence[int], to: int) -> None:
         """File some texts, by row, under another category of their label. A category without texts is gone."""
@@ -155,7 +152,6 @@ class Filing:
 
     def _drop(self, category: int) -> None:
         del self.categories[category], self.centroids[category]
-        self.named.discard(category)
 
     def _describe(self, changed: Iterable[int], *, rename: bool = True) -> None:
         """Centroid, size, words and examples of changed categories, and a name where no person gave one."""
@@ -175,7 +171,7 @@ class Filing:
             examples = representatives(self.texts, self.features, members, self.centroids[i])
             found, old = words[group[i]], self.categories[i]
             name = old.name
-            if not name or (rename and i not in self.named):
+            if not name or (rename and not old.named):
                 taken = {c.name for c in self.categories.values() if c.parent == parent and c.id != i}
                 name = fresh_name(found.name, taken)
-            self.categories[i] = Category(i, parent, name, found.keywords, examples, len(members))
+            self.categories[i] = Category(i, parent, name, found.keywords, examples, len(members), named=old.named)

@@ -25,6 +25,7 @@ class Category:
     examples: tuple[str, ...]
     size: int
     stability: float | None = None  # agreement with clusterings anew, from 0 to 1; none once a person has changed it
+    named: bool = False  # by a person: then nothing overwrites the name
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Taxonomy(Sequence[Category]):
                     examples=tuple(map(str, row["examples"])),
                     size=int(row["size"]),
                     stability=None if row.get("stability") is None else float(row["stability"]),
+                    named=bool(row.get("named")),
                 )
                 for row in rows
             )
