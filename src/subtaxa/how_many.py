@@ -5,7 +5,7 @@ N texts, n of them looked at, K categories.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,53 +51,69 @@ def choose(
     them is taken, or the clearest if they are few; coarse and fine go further, to what is still fairly clear. If no
     total stands out, it is about √N, the number that leaves as many texts to a category as there are categories.
     """
-    fixed = fixed or {}
-    labels, n = len(forest.trees), len(forest.features)
-    if len(fixed) == labels:
-        return given([fixed[label] for label in range(labels)])
-    rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
-    owner = np.empty(n, dtype=np.int64)
-    for label, members in enumerate(forest.members):
-        owner[members] = label
-    sampled = np.bincount(owner[rows], minlength=labels)  # texts of each label
-    least = sum(fixed.get(label, 1) for label in range(labels))
-    most = least + sum(tree.most - 1 for label, tree in enumerate(forest.trees) if label not in fixed)
-    scores: dict[int, float] = {}
-    numbers: dict[int, list[int]] = {}
-    of_label: dict[int, NDArray[np.float64]] = {}
-
-    def look(some: Iterable[int]) -> None:
-        for total in some:
-            if total not in scores:
-                numbers[total] = forest.share_out(total, fixed)
-                clear = silhouettes(forest.features, forest.cut(numbers[total]), total, rows)
-                scores[total] = float(clear.mean())
-                of_label[total] = np.bincount(owner[rows], clear, labels) / np.maximum(sampled, 1)
-
-    last = min(most, max(least, 2 * readable(n)))
-    totals = sorted(set(np.geomspace(least, last, TRIED).round().astype(int).tolist()))
-    look(totals)
+    tried = _Tried(forest, fixed or {}, seed)
+    if len(tried.fixed) == len(forest.trees):
+        return given(forest.share_out(tried.least, fixed))
+    n = len(forest.features)
+    last = min(tried.most, max(tried.least, 2 * readable(n)))
+    totals = sorted(set(np.geomspace(tried.least, last, TRIED).round().astype(int).tolist()))
     close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < CLOSE  # a single total may be lucky
-    level = close @ np.array([scores[total] for total in totals]) / close.sum(1)
+    level = close @ np.array([tried.clear(total) for total in totals]) / close.sum(1)
     low, high = _nearly(totals, level, NEARLY)
+    coarse, fine = _nearly(totals, level, SHIFT)
+    if int(level.argmax()) >= len(totals) - 3 and last < tried.most:  # ever finer is ever clearer: nothing stands out
+        coarse, low, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in (0.5, 2 / 3, 2.0, 4.0))
     middle = round((low * high) ** 0.5)
     if high <= (1 + 3 * CLOSE) * low:  # a peak and no plateau
-        look(range(low, high + 1, max(1, (high - low) // TRIED)))
-        middle = max(range(low, high + 1), key=lambda total: (scores.get(total, -1.0), -total))
-    coarse, fine = _nearly(totals, level, SHIFT)
-    if int(level.argmax()) >= len(totals) - 3 and last < most:  # ever finer is ever clearer: no number stands out
-        coarse, low, high, fine = (int(np.clip(x * n**0.5, least, last)) for x in (0.5, 2 / 3, 2.0, 4.0))
-        middle = round((low * high) ** 0.5)
-    if labels == 1 and max(scores.values()) < LONE_FLOOR:
+        middle = max(range(low, high + 1), key=lambda total: (tried.clear(total), -total))
+    if len(forest.trees) == 1 and max(map(tried.clear, totals)) < LONE_FLOOR:
         low = middle = high = coarse = fine = 1
-    look([low, middle, high, coarse, fine])
-    taken = {"coarse": coarse, "normal": middle, "fine": fine}[granularity]
-    found = []
-    for label in range(labels):
-        curve = {numbers[total][label]: float(of_label[total][label]) for total in sorted(scores)}
-        ends = () if label in fixed else tuple(sorted(curve.items()))
-        found.append(Choice(numbers[taken][label], numbers[low][label], numbers[high][label], ends))
-    return found
+    return tried.choices({"coarse": coarse, "normal": middle, "fine": fine}[granularity], low, high)
+
+
+class _Tried:
+    """Totals that were tried: how each is shared out among the labels, and how clear-cut the texts then are."""
+
+    def __init__(self, forest: Forest, fixed: Mapping[int, int], seed: int) -> None:
+        self.forest, self.fixed = forest, fixed
+        labels, n = len(forest.trees), len(forest.features)
+        self.rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
+        owner = np.empty(n, dtype=np.int64)
+        for label, members in enumerate(forest.members):
+            owner[members] = label
+        self.owner = owner[self.rows]  # (n,) the label of each text that is looked at
+        self.least = sum(fixed.get(label, 1) for label in range(labels))
+        self.most = self.least + sum(tree.most - 1 for i, tree in enumerate(forest.trees) if i not in fixed)
+        self.numbers: dict[int, list[int]] = {}
+        self.scores: dict[int, NDArray[np.float64]] = {}  # of each text that is looked at
+
+    def clear(self, total: int) -> float:
+        """How clear-cut the texts are at this total."""
+        if total not in self.scores:
+            self.numbers[total] = self.forest.share_out(total, self.fixed)
+            cut = self.forest.cut(self.numbers[total])
+            self.scores[total] = silhouettes(self.forest.features, cut, total, self.rows)
+        return float(self.scores[total].mean())
+
+    def choices(self, taken: int, low: int, high: int) -> list[Choice]:
+        """What these totals mean for each label, with its curve over all totals tried."""
+        for total in (taken, low, high):
+            self.clear(total)
+        labels = len(self.forest.trees)
+        size = np.maximum(np.bincount(self.owner, minlength=labels), 1)
+        curves: list[dict[int, float]] = [{} for _ in range(labels)]
+        for total in sorted(self.scores):
+            for label, clear in enumerate(np.bincount(self.owner, self.scores[total], labels) / size):
+                curves[label][self.numbers[total][label]] = float(clear)
+        return [
+            Choice(
+                self.numbers[taken][label],
+                self.numbers[low][label],
+                self.numbers[high][label],
+                () if label in self.fixed else tuple(sorted(curves[label].items())),
+            )
+            for label in range(labels)
+        ]
 
 
 def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) -> tuple[int, int]:
