@@ -1,4 +1,4 @@
-"""The commands that repair a saved run: split, merge, rename, move, undo."""
+"""The commands that repair a saved run: split, merge, rename, move, undo, and edit for corrections from the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def add_commands(commands: Any) -> list[Any]:
 
     undo = _command(commands, "undo", "take back the last edit")
     undo.set_defaults(make=lambda o: {})
-    return [split, merge, rename, move, undo]
+
+    edit = _command(commands, "edit", "carry out the corrections that were made in the report")
+    edit.add_argument("file", metavar="corrections.json", help="the file that the report's page gave")
+    return [split, merge, rename, move, undo, edit]
 
 
 def _command(commands: Any, name: str, about: str) -> Any:
@@ -45,17 +48,25 @@ def _command(commands: Any, name: str, about: str) -> Any:
 
 
 def edit_run(options: argparse.Namespace, progress: Progress) -> str:
-    """Carry out an edit on a run folder, and what to tell about it: what was done and the label's categories."""
-    what = options.make(options)
+    """Carry out edits on a run folder, and what to tell about it: what was done and the labels' categories."""
+    what = options.make(options) if "make" in options else None
     with progress.step("Loading the run"):
+        from subtaxa.corrections import correct
         from subtaxa.discovery import Discovery
         from subtaxa.runs import save_edits
+        from subtaxa.storage import read_run
 
         model = Discovery.load(options.folder)
-    before = model.taxonomy_
-    after = model.edit(options.command, **what)
+    before, known = model.taxonomy_, len(model.edits_)
+    if what is None:
+        with progress.step("Carrying out the corrections"):
+            correct(model, Path(options.file), read_run(Path(options.folder))["data"]["fingerprint"])
+    else:
+        model.edit(options.command, **what)
     with progress.step("Writing the run"):
         save_edits(model, Path(options.folder))
+    after = model.taxonomy_
     changed = {c.parent for c in {*before} ^ {*after}}
     tree = type(after)(tuple(c for c in after if c.parent in changed))
-    return f"{model.edits_[-1]['says']}\n{tree}".rstrip()
+    done = "\n".join(edit["says"] for edit in model.edits_[known:])
+    return f"{done or 'no corrections: nothing was changed'}\n{tree}".rstrip()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from subtaxa import edits
 from subtaxa.clustering import Clusters, Floats, Ints
@@ -19,6 +20,8 @@ from subtaxa.memory import Memory
 from subtaxa.outliers import fits_nowhere, lowest_fit
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.texts import CoarseTexts
+
+CONFUSED = 0.01  # how likely another category must be on average to be named
 
 
 class Trained(NamedTuple):
@@ -92,6 +95,18 @@ class Editable:
     def lowest_fit_(self) -> NDArray[np.float64]:
         """How similar a text must be to each category's centroid (K,) to fit there."""
         return lowest_fit(self.features_, self._places(), self.clusters_)
+
+    def confusions(self, most: int = 4) -> dict[int, list[tuple[int, float]]]:
+        """By category id: the other categories that are likely for its texts, and how likely on average."""
+        place, k = self._places(), len(self.taxonomy_)
+        coarse = self.clusters_.parents[place]
+        likely = probabilities(self.features_, self.clusters_, self.confidence_, coarse)  # (N, K)
+        size = np.maximum(np.bincount(place, minlength=k), 1)
+        member = csr_matrix((np.ones(len(place)), (place, np.arange(len(place)))), shape=(k, len(place)))
+        mean = (member @ likely) / size[:, None]  # (K, K)
+        np.fill_diagonal(mean, 0.0)
+        ids, nearest = [c.id for c in self.taxonomy_], np.argsort(-mean, axis=1, kind="stable")[:, :most]
+        return {ids[i]: [(ids[j], float(mean[i, j])) for j in nearest[i] if mean[i, j] >= CONFUSED] for i in range(k)}
 
     def _places(self) -> Ints:
         """The place of each text's category in the taxonomy (N,)."""

@@ -58,13 +58,13 @@ def replayed(base: Filing, log: Iterable[Edit]) -> Filing:
     filing.category = base.category.copy()
     filing.categories, filing.centroids = dict(base.categories), dict(base.centroids)
     for edit in standing(log):
-        _carry_out(filing, edit)
+        carry_out(filing, edit)
     taken_back = [part["id"] for edit in log if edit["do"] == "split" for part in edit["parts"]]
     filing.next_id = max([filing.next_id, *(1 + i for i in taken_back)])
     return filing
 
 
-def _carry_out(filing: Filing, edit: Edit) -> None:
+def carry_out(filing: Filing, edit: Edit) -> None:
     if edit["do"] == "merge":
         filing.merge(edit["categories"])
     elif edit["do"] == "split":

@@ -5,6 +5,9 @@ Each is a pure function from neighbour indices (N, k) to a mask (N, k): a remove
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 
@@ -34,3 +37,9 @@ def rank_filter(queries: Tensor, queue: Tensor, indices: Tensor, m: int) -> Tens
     identity = torch.unique(top, dim=0, return_inverse=True)[1]  # (2N,): equal sets, equal number
     of_queries, of_queue = identity[: len(queries)], identity[len(queries) :]
     return of_queue[indices] == of_queries[:, None]  # (N, k)
+
+
+def survival(stages: Mapping[str, Tensor]) -> dict[str, float]:
+    """The share of neighbours that each filter lets through; the first stage is what went in."""
+    left = {name: int(kept.sum()) for name, kept in stages.items()}
+    return {f"{name}_survival": left[name] / max(1, left[before]) for before, name in pairwise(stages)}

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 
 from subtaxa import __version__, storage
 from subtaxa.atomic import write_whole
-from subtaxa.clustering import Clusters, Ints
+from subtaxa.clustering import Clusters
 from subtaxa.confidence import Confidence, Fit
 from subtaxa.editable import Trained
 from subtaxa.edits import read_log, write_log
@@ -25,7 +25,7 @@ from subtaxa.errors import InputError
 from subtaxa.identity import fingerprint
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
-from subtaxa.report import ReportData, render_report
+from subtaxa.report import Content, ReportData, render_report
 from subtaxa.settings import Settings
 from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from subtaxa.encoder import Encoder
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "numpy")
-BORDERLINE = 4  # least certain texts shown for a category
 
 
 def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = "") -> Path:
@@ -251,18 +250,22 @@ def _suspects(model: Discovery) -> str:
 
 
 def _report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:
-    labels, sure = model.labels_, model.confidences_
-    members: dict[int, Ints] = {c.id: np.flatnonzero(labels == c.id) for c in model.taxonomy_}
-    doubtful = {i: rows[np.argsort(sure[rows], kind="stable")[:BORDERLINE]] for i, rows in members.items()}
+    content = Content(
+        fingerprint=facts["data"]["fingerprint"],
+        edits=len(model.edits_),
+        taxonomy=model.taxonomy_,
+        texts=model.data_.texts,
+        rows=model.data_.rows,
+        categories=model.labels_,
+        confidences=model.confidences_,
+        outliers=model.outliers_,
+        places=getattr(model, "map_", model.features_[:, :2]),  # TEMPORARY
+        confused=model.confusions(),
+    )
     return ReportData(
         title=os.path.basename(model.data_.source) or "Texts",
-        taxonomy=model.taxonomy_,
-        n_texts=len(model.data_),
+        content=content,
         n_skipped=len(model.data_.skipped),
-        n_outliers=int(model.outliers_.sum()),
-        mean_confidence=float(sure.mean()),
-        confidences={i: float(sure[rows].mean()) for i, rows in members.items()},
-        borderline={i: [model.data_.texts[j] for j in rows] for i, rows in doubtful.items()},
         numbers=model.numbers_,
         history=model.history_,
         settings={name: facts[name] for name in ("categories", "granularity", "seed")} | facts["settings"],

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from subtaxa.encoder import Encoder
 from subtaxa.feature_queue import QueueMethod
-from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
+from subtaxa.filters import label_filter, rank_filter, reciprocal_filter, survival
 from subtaxa.losses import multi_positive_nce
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss
 from subtaxa.momentum import update_momentum
@@ -53,7 +53,11 @@ class DNA(QueueMethod):
         kept = list(stages.values())[-1]  # (N, k)
         self.positives, self.weights = neighbours.indices, self.weigh(kept, epoch)
         self.mined = neighbours.indices, stages
-        return {"kept": float(kept.sum(1).float().mean()), "retrieval_seconds": time.perf_counter() - begun}
+        return {
+            "kept": float(kept.sum(1).float().mean()),
+            **survival(stages),
+            "retrieval_seconds": time.perf_counter() - begun,
+        }
 
     def refresh(self, epoch: int) -> Tensor:
         """Renew every row of the queue from the momentum encoder; returns the queries (N, D)."""

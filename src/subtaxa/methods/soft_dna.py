@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from subtaxa.feature_queue import QueueMethod
-from subtaxa.filters import reciprocal_filter
+from subtaxa.filters import reciprocal_filter, survival
 from subtaxa.losses import multi_positive_nce, rank_weights
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
@@ -49,10 +49,12 @@ class SoftDNA(QueueMethod):
         kept = self.trust(neighbours)  # (N, k)
         fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)
         self.positives, self.weights = neighbours.indices, kept * fade
-        self.mined = neighbours.indices, {"label": neighbours.valid, "reciprocal": kept}
+        stages = {"label": neighbours.valid, "reciprocal": kept}
+        self.mined = neighbours.indices, stages
         return {
             "k": self.k,
             "kept": float(kept.sum(1).float().mean()),
+            **survival(stages),
             "retrieval_seconds": time.perf_counter() - begun,
         }
 

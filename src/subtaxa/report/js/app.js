@@ -1,0 +1,68 @@
+// Which part is shown, and what happens when something changes.
+
+const VIEWS = { overview: showOverview, map: showMap, category: showCategory, numbers: null, training: null, corrections: null };
+
+/** The part that the address names. */
+function active() {
+  const name = location.hash.slice(1).split("-")[0];
+  return name in VIEWS && $(`view-${name}`) ? name : "overview";
+}
+
+function show() {
+  const name = active();
+  for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== `view-${name}`;
+  for (const tab of document.querySelectorAll(".tabs a")) {
+    if (tab.hash === `#${name}`) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  document.body.dataset.view = name;
+  const id = /^#category-(\d+)$/.exec(location.hash);
+  if (name === "category") showCategory(id ? Number(id[1]) : current);
+  else VIEWS[name]?.();
+}
+
+/** After a correction: everything that is shown follows. */
+function changed() {
+  now = derive();
+  showCorrections();
+  show();
+}
+
+function wire() {
+  addEventListener("hashchange", () => {
+    show();
+    scrollTo(0, 0);
+  });
+  addEventListener("beforeunload", (event) => {
+    if (corrections.length > saved) event.preventDefault();
+  });
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea");
+    if (event.key === "/" && !typing && active() === "overview") {
+      event.preventDefault();
+      $("search").focus();
+    }
+  });
+  $("search").addEventListener("input", later(showOverview, 120));
+  $("sort").addEventListener("change", showOverview);
+  $("overview-tools").addEventListener("submit", (event) => event.preventDefault());
+  $("tree").addEventListener("keydown", walkTree);
+  $("fold").addEventListener("click", () => {
+    const all = folded.size === data.labels.length;
+    data.labels.forEach((_, i) => folded[all ? "delete" : "add"](i));
+    showOverview();
+  });
+  $("categories-csv").addEventListener("click", downloadCategories);
+  $("assignments-csv").addEventListener("click", downloadAssignments);
+  $("undo").addEventListener("click", undo);
+  $("download").addEventListener("click", downloadCorrections);
+  $("load").addEventListener("change", async ({ target }) => {
+    if (target.files.length) loadCorrections(await target.files[0].text());
+    target.value = "";
+  });
+  wireMap();
+}
+
+wire();
+changed();
+document.body.dataset.ready = "yes";

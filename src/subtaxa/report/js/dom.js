@@ -1,0 +1,65 @@
+// Small helpers. Everything from the user's data goes into the page as text nodes, never as markup.
+
+const $ = (id) => document.getElementById(id);
+
+/** An element with attributes, listeners (onclick: …) and children; strings become text nodes. */
+function el(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+/** Text of the user's, kept apart from its surroundings whatever its writing direction. */
+const user = (text) => el("bdi", { dir: "auto" }, text);
+
+const figure = (n) => n.toLocaleString("en");
+const plural = (n, one, many = `${one}s`) => `${figure(n)} ${n === 1 ? one : many}`;
+const quoted = (name) => `“\u2068${name}\u2069”`;
+
+function percent(share) {
+  if (share === null || share === undefined || Number.isNaN(share)) return "–";
+  if (share > 0 && share < 0.005) return "<1%";
+  return share >= 0.995 && share < 1 ? ">99%" : `${Math.round(100 * share)}%`;
+}
+
+/** A percentage with a bar below it. */
+function meter(share, colour = "ink") {
+  const width = `${(100 * Math.min(1, Math.max(0, share || 0))).toFixed(2)}%`;
+  return [
+    percent(share),
+    svg(
+      "svg",
+      { class: "meter", width: "100%", height: 4, "aria-hidden": "true" },
+      svg("rect", { class: "track", width: "100%", height: 4, rx: 2 }),
+      svg("rect", { class: colour, width, height: 4, rx: 2 }),
+    ),
+  ];
+}
+
+const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : NaN);
+
+/** A number to remember a category by, in its colour. */
+const badge = (c) => el("span", { class: `badge k${c.colour}`, "aria-hidden": "true" }, String(c.place));
+
+const link = (c) => el("a", { href: `#category-${c.id}` }, user(c.name));
+
+/** Run a function soon, once, however often it is asked for. */
+function later(work, wait) {
+  let waiting = 0;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(work, wait);
+  };
+}

@@ -1,0 +1,36 @@
+// Files that the page gives: made in memory, offered as a download.
+
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const anchor = el("a", { href: url, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+/** A cell that a spreadsheet will not run, quoted if it must be. */
+function cell(value) {
+  let text = String(value);
+  if (typeof value === "string" && /^'*[=+\-@\t\r\n＝＋－＠]/.test(text)) text = `'${text}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const csv = (rows) => `\ufeff${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
+
+function downloadCategories() {
+  const rows = now.labels.flatMap(({ name, children }) =>
+    children.map((c) => [c.id, name, c.name, c.size, c.stability ?? "", c.keywords.join(", "), c.examples.join(" | ")]));
+  download("categories.csv", "text/csv",
+    csv([["category_id", "label", "category", "size", "stability", "keywords", "examples"], ...rows]));
+}
+
+function downloadAssignments() {
+  const rows = data.texts.map((text, i) => {
+    const c = now.categories.get(now.of[i]);
+    const marks = [outliers.has(i) ? "yes" : "no", now.wrong.has(i) ? "yes" : "no"];
+    return [data.rows[i], text, data.labels[c.label], c.id, c.name, data.sure[i] / 100, ...marks];
+  });
+  const head = ["row", "text", "label", "category_id", "category", "confidence", "outlier", "marked_wrong"];
+  download("assignments.csv", "text/csv", csv([head, ...rows]));
+}

@@ -1,0 +1,295 @@
+// Every text as a dot on a plane: d3 zooms and finds, a canvas draws.
+
+const SIDE = 10000; // the data's own scale
+const NEAR = 12; // pixels at which a dot is met
+const NAMES = 80; // names at most
+const SHAPES = ["round", "square", "diamond"]; // beyond eight labels, colours come again with another shape
+const plane = { width: 0, height: 0, x: new Float32Array(data.texts.length), y: new Float32Array(data.texts.length) };
+let transform = d3.zoomIdentity;
+let tree = null; // of all dots that are shown
+let groups = []; // dots by how they look, [sprite, positions]
+let anchors = []; // where each category's name goes
+let selection = null; // { category } or { texts }
+let lasso = null; // the line while it is drawn
+let waiting = 0; // for the next frame
+
+const zoom = d3.zoom().scaleExtent([0.7, 60])
+  .filter((event) => event.type === "wheel" || (mode() === "pan" && !event.button))
+  .on("zoom", (event) => {
+    transform = event.transform;
+    $("tip").hidden = true;
+    draw();
+  });
+const mode = () => $("map-tools").elements.mode.value;
+const style = (name, node = document.body) => getComputedStyle(node).getPropertyValue(name).trim();
+
+/** The map as the state and the controls have it. */
+function showMap() {
+  const chosen = $("shown").value;
+  $("shown").replaceChildren(el("option", { value: "" }, "all labels"),
+    ...data.labels.map((name, i) => el("option", { value: i, selected: String(i) === chosen }, name)));
+  fit();
+  group();
+  draw();
+  showSelection();
+}
+
+/** Places in pixels, before zooming. */
+function fit() {
+  const canvas = $("canvas");
+  const box = $("plane").getBoundingClientRect();
+  const pixels = devicePixelRatio || 1;
+  Object.assign(plane, { width: box.width, height: box.height, pixels });
+  canvas.width = Math.round(box.width * pixels);
+  canvas.height = Math.round(box.height * pixels);
+  const scale = (0.92 * Math.min(box.width, box.height)) / SIDE;
+  for (let i = 0; i < data.texts.length; i++) {
+    plane.x[i] = box.width / 2 + (data.x[i] - SIDE / 2) * scale;
+    plane.y[i] = box.height / 2 + (data.y[i] - SIDE / 2) * scale;
+  }
+  zoom.extent([[0, 0], [box.width, box.height]]).translateExtent([[-box.width, -box.height], [2 * box.width, 2 * box.height]]);
+}
+
+/** Sort the dots by how they look, and find the places of the names. */
+function group() {
+  const only = $("shown").value;
+  const byCategory = $("colour").value === "category";
+  const query = $("find").value.trim();
+  const found = query ? new Set(textsWith(query)) : null;
+  const marked = selection?.texts ? new Set(selection.texts) : null;
+  const looks = new Map();
+  const shown = [];
+  now.of.forEach((id, i) => {
+    const c = now.categories.get(id);
+    if (only !== "" && c.label !== Number(only)) return;
+    shown.push(i);
+    const faded = (found && !found.has(i)) || (marked ? !marked.has(i) : selection && selection.category !== id);
+    const look = `${faded ? "f" : "k"}${byCategory ? c.colour : c.label}`;
+    if (!looks.has(look)) looks.set(look, []);
+    looks.get(look).push(i);
+  });
+  groups = [...looks].sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded ones below
+    .map(([look, list]) => [sprite(Number(look.slice(1)), look[0] === "f", shown.length), list]);
+  tree = d3.quadtree(shown, (i) => plane.x[i], (i) => plane.y[i]);
+  anchors = [...now.categories.values()].filter((c) => c.size && (only === "" || c.label === Number(only)))
+    .sort((a, b) => b.size - a.size)
+    .map((c) => ({ c, x: d3.median(c.members, (i) => plane.x[i]), y: d3.median(c.members, (i) => plane.y[i]) }));
+  showKey(only, byCategory);
+}
+
+/** A dot as a small picture, which draws faster than a path. */
+function sprite(number, faded, crowd) {
+  const size = (crowd > 20000 ? 3 : crowd > 4000 ? 4.5 : 6.5) * plane.pixels;
+  const canvas = el("canvas", { width: Math.ceil(size) + 2, height: Math.ceil(size) + 2 });
+  const context = canvas.getContext("2d");
+  const middle = canvas.width / 2;
+  context.globalAlpha = faded ? 0.15 : 0.8;
+  context.fillStyle = colour(number);
+  context.translate(middle, middle);
+  const shape = SHAPES[Math.floor(number / COLOURS) % SHAPES.length];
+  if (shape === "diamond") context.rotate(Math.PI / 4);
+  context.beginPath();
+  if (shape === "round") context.arc(0, 0, size / 2, 0, 2 * Math.PI);
+  else context.rect(-0.43 * size, -0.43 * size, 0.86 * size, 0.86 * size);
+  context.fill();
+  return canvas;
+}
+
+function colour(number) {
+  const probe = $("key").appendChild(el("li", { class: `k${number % COLOURS}` }));
+  const found = style("--k", probe);
+  probe.remove();
+  return found;
+}
+
+function draw() {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(() => {
+    const context = $("canvas").getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, $("canvas").width, $("canvas").height);
+    const { k, x, y } = transform;
+    const { pixels } = plane;
+    for (const [picture, list] of groups) {
+      const half = picture.width / 2;
+      for (const i of list) {
+        const left = (k * plane.x[i] + x) * pixels;
+        const top = (k * plane.y[i] + y) * pixels;
+        if (left > -9 && top > -9 && left < context.canvas.width + 9 && top < context.canvas.height + 9) context.drawImage(picture, left - half, top - half);
+      }
+    }
+    context.scale(pixels, pixels);
+    drawNames(context);
+    if (lasso) drawLasso(context);
+  });
+}
+
+/** The largest categories' names, each where none is in its way. */
+function drawNames(context) {
+  context.font = `600 12.5px ${style("font-family")}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 4;
+  context.strokeStyle = style("--card");
+  context.fillStyle = style("--text");
+  const placed = [];
+  for (const { c, x, y } of anchors) {
+    if (placed.length >= NAMES) break;
+    const [left, top] = transform.apply([x, y]);
+    const name = c.name.length > 34 ? `${c.name.slice(0, 33)}…` : c.name;
+    const half = context.measureText(name).width / 2 + 5;
+    const inside = left > half && left < plane.width - half && top > 10 && top < plane.height - 10;
+    if (!inside || placed.some((p) => Math.abs(p.left - left) < p.half + half && Math.abs(p.top - top) < 19)) continue;
+    placed.push({ left, top, half });
+    context.globalAlpha = selection && selection.category !== c.id ? 0.45 : 1;
+    context.strokeText(name, left, top);
+    context.fillText(name, left, top);
+  }
+  context.globalAlpha = 1;
+  $("canvas").dataset.names = placed.length;
+}
+
+function drawLasso(context) {
+  context.strokeStyle = context.fillStyle = style("--link");
+  context.lineWidth = 2;
+  context.setLineDash([6, 4]);
+  context.beginPath();
+  lasso.forEach(([x, y]) => context.lineTo(x, y));
+  context.stroke();
+  context.setLineDash([]);
+  context.globalAlpha = 0.08;
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+function showKey(only, byCategory) {
+  const items = byCategory
+    ? (only === "" ? [] : now.labels[Number(only)].children.map((c) => [c.colour, c.name]))
+    : data.labels.map((name, i) => [i, name]).filter(([i]) => only === "" || i === Number(only));
+  const mark = (number) => svg("svg", { class: `k${number % COLOURS}`, viewBox: "-5 -5 10 10", width: 11, height: 11, "aria-hidden": "true" },
+    { round: svg("circle", { r: 4.5 }), square: svg("rect", { x: -4, y: -4, width: 8, height: 8 }), diamond: svg("path", { d: "M0-5 5 0 0 5-5 0Z" }) }[SHAPES[Math.floor(number / COLOURS) % 3]]);
+  $("key").replaceChildren(...items.map(([number, name]) => el("li", {}, mark(number), user(name))));
+}
+
+/** The dot under the pointer, if any. */
+function under(event) {
+  const [x, y] = transform.invert(d3.pointer(event, $("canvas")));
+  return tree?.find(x, y, NEAR / transform.k);
+}
+
+function hover(event) {
+  if (lasso) {
+    lasso.push(d3.pointer(event, $("canvas")));
+    draw();
+    return;
+  }
+  const i = under(event);
+  $("tip").hidden = i === undefined;
+  $("canvas").classList.toggle("met", i !== undefined);
+  if (i === undefined) return;
+  const c = now.categories.get(now.of[i]);
+  const text = data.texts[i].length > 280 ? `${data.texts[i].slice(0, 279)}…` : data.texts[i];
+  $("tip").replaceChildren(el("p", { dir: "auto" }, text),
+    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.sure[i] / 100)}`));
+  const [x, y] = d3.pointer(event, $("plane"));
+  const { offsetWidth, offsetHeight } = $("tip");
+  $("tip").style.left = `${Math.max(4, Math.min(x + 14, plane.width - offsetWidth - 4))}px`;
+  $("tip").style.top = `${y + offsetHeight + 24 > plane.height ? Math.max(4, y - offsetHeight - 10) : y + 16}px`;
+}
+
+function select(what) {
+  selection = what;
+  group();
+  draw();
+  showSelection();
+}
+
+function endLasso() {
+  const line = lasso;
+  lasso = null;
+  if (!line || line.length < 3) return draw();
+  const inside = groups.flatMap(([, list]) => list)
+    .filter((i) => d3.polygonContains(line, transform.apply([plane.x[i], plane.y[i]])));
+  select(inside.length ? { texts: inside } : null);
+}
+
+function showSelection() {
+  const panel = $("selected");
+  if (selection?.category !== undefined && !now.categories.has(selection.category)) selection = null;
+  if (!selection) {
+    panel.replaceChildren(el("h3", {}, "Nothing is selected"),
+      el("p", { class: "note" }, "Each dot is a text; its colour and shape tell its label. Near dots are similar texts. How far apart distant ones are means little."),
+      el("p", { class: "note" }, "Click a dot to see its category, or choose Lasso and draw around some texts to read or move them. The wheel zooms."));
+  } else if (selection.texts) {
+    panel.replaceChildren(...someTexts(selection.texts));
+  } else {
+    const c = now.categories.get(selection.category);
+    panel.replaceChildren(
+      el("p", { class: "eyebrow" }, user(data.labels[c.label])), el("h3", {}, badge(c), link(c)),
+      el("p", { class: "facts" }, `${plural(c.size, "text")} · confidence ${percent(c.sure)} · stability ${percent(c.stability)}`),
+      el("ul", { class: "chips" }, c.keywords.slice(0, 6).map((word) => el("li", { dir: "auto" }, word))),
+      el("ul", { class: "texts" }, c.examples.slice(0, 4).map((text) => el("li", { dir: "auto" }, text))),
+      el("button", { type: "button", onclick: () => select(null) }, "Clear"));
+  }
+}
+
+/** What a lasso caught: of which categories, some of the texts, and where to move them. */
+function someTexts(texts) {
+  const counts = d3.rollups(texts, (list) => list.length, (i) => now.of[i]).sort((a, b) => b[1] - a[1]);
+  const labels = new Set(counts.map(([id]) => now.categories.get(id).label));
+  const said = el("p", { class: "problem", role: "alert" });
+  const target = el("select", { id: "lasso-target" }, el("option", { value: "" }, "the next best category"),
+    ...(labels.size === 1 ? now.labels[[...labels][0]].children.map((c) => el("option", { value: c.id }, c.name)) : []));
+  const rows = texts.map((i) => data.rows[i]).sort((a, b) => a - b);
+  const move = () => (said.textContent = correct(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows }));
+  return [
+    el("h3", {}, `${plural(texts.length, "text")} selected`),
+    el("ul", { class: "plain" }, counts.slice(0, 8).map(([id, n]) => el("li", {}, badge(now.categories.get(id)), link(now.categories.get(id)), el("span", { class: "count" }, figure(n))))),
+    labels.size === 1 ? el("div", { class: "tools" }, el("label", {}, "They belong to ", target), el("button", { type: "button", onclick: move }, "Move")) : el("p", { class: "note" }, "They are of several labels; texts of one label can be moved."),
+    said,
+    el("ul", { class: "texts" }, texts.slice(0, 30).map((i) => el("li", { dir: "auto" }, data.texts[i]))),
+    el("button", { type: "button", onclick: () => select(null) }, "Clear"),
+  ];
+}
+
+function wireMap() {
+  const canvas = $("canvas");
+  const view = d3.select(canvas).call(zoom).on("dblclick.zoom", null);
+  const keys = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (mode() === "lasso" && !event.button) {
+      lasso = [d3.pointer(event, canvas)];
+      canvas.setPointerCapture(event.pointerId);
+    }
+  });
+  canvas.addEventListener("pointermove", hover);
+  canvas.addEventListener("pointerup", endLasso);
+  canvas.addEventListener("pointercancel", endLasso);
+  canvas.addEventListener("pointerleave", () => ($("tip").hidden = true));
+  canvas.addEventListener("click", (event) => {
+    if (mode() !== "pan") return;
+    const i = under(event);
+    select(i === undefined ? null : { category: now.of[i] });
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const { k } = transform;
+    if (keys[event.key]) view.call(zoom.translateBy, ...keys[event.key].map((step) => step / k));
+    else if (event.key === "+" || event.key === "=") view.call(zoom.scaleBy, 1.4);
+    else if (event.key === "-") view.call(zoom.scaleBy, 1 / 1.4);
+    else if (event.key === "0") view.call(zoom.transform, d3.zoomIdentity);
+    else if (event.key === "Escape") select(null);
+    else return;
+    event.preventDefault();
+  });
+  $("closer").addEventListener("click", () => view.call(zoom.scaleBy, 1.6));
+  $("farther").addEventListener("click", () => view.call(zoom.scaleBy, 1 / 1.6));
+  $("whole").addEventListener("click", () => view.call(zoom.transform, d3.zoomIdentity));
+  for (const id of ["colour", "shown"]) $(id).addEventListener("change", () => select(selection));
+  $("find").addEventListener("input", later(() => select(selection), 150));
+  $("map-tools").addEventListener("change", () => canvas.classList.toggle("lasso", mode() === "lasso"));
+  $("map-tools").addEventListener("submit", (event) => event.preventDefault());
+  const again = later(() => active() === "map" && showMap(), 100);
+  addEventListener("resize", again);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+}

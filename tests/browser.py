@@ -1,0 +1,78 @@
+"""A real browser for the tests of the report's page: Debian's Chromium through Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium without a window. Without one the tests are skipped, but not in CI."""
+    from playwright.sync_api import sync_playwright
+
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        reason = "there is no Chromium: install it (Debian: apt-get install chromium) to test the report's page"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])  # no sandbox for root
+        yield opened
+        opened.close()
+
+
+class Reader:
+    """A reader of a report: a page in a browser that must neither complain nor ask for anything from outside."""
+
+    def __init__(self, browser: Any, report: Path, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1200, "height": 850}, accept_downloads=True, **options)
+        self.page, self.complaints, self.asked = self.context.new_page(), [], []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.accept()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(report.as_uri())
+        self.page.wait_for_selector("body[data-ready]")
+
+    def close(self) -> None:
+        self.context.close()
+        assert self.complaints == []
+        assert [url for url in self.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+    def go(self, part: str) -> None:
+        self.page.locator("nav").get_by_role("link", name=part).click()
+
+    def open(self, name: str) -> None:
+        """Go to a category."""
+        self.go("Overview")
+        self.page.locator("#tree").get_by_role("link", name=name, exact=True).click()
+
+    def names(self) -> list[str]:
+        """The categories of the tree, as they are shown."""
+        return self.page.locator("#tree th a").all_inner_texts()
+
+    def downloaded(self, button: Any) -> Path:
+        with self.page.expect_download() as started:
+            button.click()
+        return Path(started.value.path())
+
+    def place(self, i: int) -> tuple[float, float]:
+        """Where a text is on the screen while the whole map is shown."""
+        x, y = self.page.evaluate(
+            """i => {
+              const data = JSON.parse(document.getElementById("data").textContent);
+              const box = document.getElementById("canvas").getBoundingClientRect();
+              const scale = 0.92 * Math.min(box.width, box.height) / 10000;
+              return [box.x + box.width / 2 + (data.x[i] - 5000) * scale,
+                      box.y + box.height / 2 + (data.y[i] - 5000) * scale];
+            }""",
+            i,
+        )
+        return x, y
