@@ -27,6 +27,7 @@ from subtaxa.taxonomy import Category
 TEXTS, LABELS, _ = planted_corpus(per_topic=20)
 CATEGORY = Category(0, "money", "refund, return", ("refund", "return"), ("my refund", "return it"), 9)
 SIBLING = Category(1, "money", "Double charges", ("charged", "twice"), ("charged twice",), 5)
+NO_SUCH_SERVER = "does not answer as an OpenAI-compatible server does"
 
 
 class Model:
@@ -142,7 +143,7 @@ def test_names_go_everywhere_and_keywords_stay(
     printed = capsys.readouterr()
     assert printed.err == ""
     assert "└─ Name 6" in printed.out
-    assert "6 categories named by llama; tokens: 600 sent, 18 received" in printed.out
+    assert "llama named 6 of 6 categories; tokens: 600 sent, 18 received" in printed.out
     after = Discovery.load(run).taxonomy_
     expected = ["=<b>Hot & cold</b>", *(f"Name {i}" for i in range(2, 7))]
     assert list(after) == [replace(c, name=n, namer="llama") for c, n in zip(before, expected, strict=True)]
@@ -279,13 +280,13 @@ def test_without_server_or_model_the_command_is_refused(run: Path, capsys: pytes
         (failing(400, {"error": "bad"}), "answers 400 (bad)"),
         (failing(418), "answers 418 (no reason given)"),
         (failing(307, Location="http://127.0.0.1:9/v1"), "answers 307 (go to http://127.0.0.1:9/v1): if you trust"),
-        (failing(200, {"choices": []}), "does not answer as an OpenAI-compatible server"),
-        (failing(200, []), "does not answer as an OpenAI-compatible server"),
-        (lambda: (200, b"<html>", {}), "does not answer as an OpenAI-compatible server"),
-        (lambda: (200, b"\xff", {}), "does not answer as an OpenAI-compatible server"),
-        (lambda: (200, b"[" * 100_000, {}), "does not answer as an OpenAI-compatible server"),
-        (lambda: (200, b" " * (chat_server.LARGEST + 9), {}), "does not answer as an OpenAI-compatible server"),
-        (lambda: (200, b"{}", {"Content-Length": "99"}), "does not answer as an OpenAI-compatible server"),
+        (failing(200, {"choices": []}), NO_SUCH_SERVER),
+        (failing(200, []), NO_SUCH_SERVER),
+        (lambda: (200, b"<html>", {}), NO_SUCH_SERVER),
+        (lambda: (200, b"\xff", {}), NO_SUCH_SERVER),
+        (lambda: (200, b"[" * 100_000, {}), NO_SUCH_SERVER),
+        (lambda: (200, b" " * chat_server.LARGEST + said("x")[1], {}), NO_SUCH_SERVER),
+        (lambda: (200, b"{}", {"Content-Length": "99"}), NO_SUCH_SERVER),
         (hangs_up, "cannot be reached (Remote end closed connection"),
     ],
 )
@@ -370,7 +371,7 @@ def test_a_server_that_dies_costs_one_name_and_the_same_command_goes_on(
     assert main(command(run, model)) == 0
     assert len(model.bodies) == 4
     assert names(run) == ["One", "Two", "Three", "Four", "Five", "Six"]
-    assert "2 had a name by a model before" in capsys.readouterr().out
+    assert "named by a model before: 2 " in capsys.readouterr().out
     assert main(command(run, model)) == 0
     assert len(model.bodies) == 4
     assert main(command(run, model, "--again")) == 0
@@ -394,7 +395,7 @@ def test_a_signal_costs_one_name(
     finally:
         signal.signal(signal.SIGTERM, handler)
     error = capsys.readouterr().err
-    assert "1 of 6 categories named, which are kept; tokens: 100 sent, 3 received\n" in error
+    assert "llama named 1 of 6 categories; tokens: 100 sent, 3 received\n" in error
     assert error.endswith("subtaxa: stopped (the names so far are kept)\n")
     assert [c.name for c in storage.read_taxonomy(run)] == names(run) == ["One", *before[1:]]
 
@@ -434,7 +435,7 @@ def test_names_by_a_person_are_kept_and_come_after(
     capsys.readouterr()
     for more in ([], ["--again"]):
         assert main(command(run, model, *more)) == 0
-        assert "1 keep the name that a person gave" in capsys.readouterr().out
+        assert "named by a person, and left so: 1" in capsys.readouterr().out
     assert names(run)[0] == "Mine"
     assert len(model.bodies) == 10
     assert "Mine" in model.told(0)["other categories"]
@@ -476,7 +477,7 @@ def test_an_answer_of_no_use_leaves_the_keywords(
 ) -> None:
     before, model = names(run), serve("", None, "Two")
     assert main(command(run, model)) == 0
-    assert "1 keep their keywords: llama gave no name" in capsys.readouterr().out
+    assert "without a usable answer, also when asked again: 1 " in capsys.readouterr().out
     assert names(run) == [before[0], "Two", *(f"Name {i}" for i in range(4, 8))]
     assert model.asked(1) == model.asked(0) + "\n\nThe last answer held no name."
 

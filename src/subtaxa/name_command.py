@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subtaxa.progress import Progress
+
+if TYPE_CHECKING:
+    from subtaxa.chat_server import ChatServer
 
 ABOUT = """\
 Ask a language model for the names of a run's categories. This is the only command that sends your data anywhere, and
@@ -61,16 +64,20 @@ def name_run(options: argparse.Namespace, progress: Progress) -> list[str]:
                 step.note(found)
                 step.advance()
     except BaseException:
-        progress.say(f"{named} of {len(wanted)} categories named, which are kept; tokens: {server.tokens_told}")
+        progress.say(_told(server, named, len(wanted)))
         raise
     finally:
         with progress.step("Writing the run"):
             after = session.finish()
-    lines = [str(after), "", f"{named} categories named by {server.model}; tokens: {server.tokens_told}"]
+    lines = [str(after), "", _told(server, named, len(wanted))]
     if not options.again and (before := sum(bool(c.namer) for c in categories)):
-        lines.append(f"{before} had a name by a model before: --again names them anew")
+        lines.append(f"named by a model before: {before} (--again names them anew)")
     if kept := sum(c.named for c in categories):
-        lines.append(f"{kept} keep the name that a person gave")
+        lines.append(f"named by a person, and left so: {kept}")
     if named < len(wanted):
-        lines.append(f"{len(wanted) - named} keep their keywords: {server.model} gave no name, also when asked again")
+        lines.append(f"without a usable answer, also when asked again: {len(wanted) - named} (their keywords stay)")
     return lines
+
+
+def _told(server: ChatServer, named: int, wanted: int) -> str:
+    return f"{server.model} named {named} of {wanted} categories; tokens: {server.tokens_told}"
