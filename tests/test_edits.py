@@ -298,6 +298,7 @@ def test_a_taken_name_is_refused(run: Path) -> None:
         '{"edit": 1, "says": "", "do": "split", "category": 0, "parts": []}',
         '{"edit": 1, "says": "", "do": "split", "category": 0, "parts": [{"id": 0, "rows": [2]}]}',
         '{"edit": 1, "says": "", "do": "move", "rows": [0.5], "to": 1}',
+        '{"edit": 1, "says": "", "do": "name", "category": 0, "name": "x"}',
     ],
 )
 def test_a_damaged_log_is_told_in_a_sentence(run: Path, line: str) -> None:
@@ -344,6 +345,7 @@ requests = st.one_of(
     st.tuples(st.just("merge"), st.lists(st.integers(0, 9), min_size=2, max_size=3)),
     st.tuples(st.just("split"), st.integers(0, 9), st.sampled_from([None, 2, 3])),
     st.tuples(st.just("rename"), st.integers(0, 9), st.sampled_from(["x", "y", "word1"])),
+    st.tuples(st.just("name"), st.integers(0, 9), st.sampled_from(["x", "y", "word1"]), st.just("a model")),
     st.tuples(st.just("move"), st.lists(st.integers(2, 31), min_size=1, max_size=4), st.integers(0, 9)),
     st.tuples(st.just("undo")),
 )
@@ -351,6 +353,7 @@ MAKE: dict[str, Callable[..., edits.Edit]] = {
     "merge": edits.merge,
     "split": edits.split,
     "rename": edits.rename,
+    "name": edits.name,
     "move": edits.move,
 }
 

@@ -70,6 +70,10 @@ def parser() -> argparse.ArgumentParser:
     for command in edit_commands.add_commands(commands):
         command.set_defaults(run=_edit)
 
+    from subtaxa import name_command
+
+    name_command.add_command(commands).set_defaults(run=_name)
+
     methods = commands.add_parser("methods", help="the training methods there are")
     methods.set_defaults(run=_methods)
 
@@ -125,7 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(_about_system(error))
     except KeyboardInterrupt as stopped:
-        again = {"discover": _RESUME, "demo": _RESUME, "bench": " (the same command goes on from here)"}
+        goes_on = " (the same command goes on from here)"
+        again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
         print(f"subtaxa: stopped{again.get(options.command, '')}", file=sys.stderr)
         return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
     return 0
@@ -270,6 +275,14 @@ def _edit(options: argparse.Namespace) -> None:
     from subtaxa.progress import progress_for
 
     print(printable(edit_run(options, progress_for(quiet=options.quiet))))
+
+
+def _name(options: argparse.Namespace) -> None:
+    from subtaxa.name_command import name_run
+    from subtaxa.progress import progress_for
+
+    for line in name_run(options, progress_for(quiet=options.quiet)):
+        print(printable(line))
 
 
 def _bench(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The log of a person's edits: append-only lines of JSON that a reader can follow, replay and take back.
+"""The log of edits: append-only lines of JSON that a reader can follow, replay and take back.
 
 {"edit": 1, "at": "2026-11-16T12:00:00+00:00", "do": "merge", "categories": [3, 7], "says": "merge 'refund' into …"}
 
@@ -33,6 +33,7 @@ SHAPES: dict[str, dict[str, type]] = {  # what a line of each kind holds besides
     "merge": {"categories": list},
     "split": {"category": int, "parts": list},
     "rename": {"category": int, "name": str},
+    "name": {"category": int, "name": str, "by": str},
     "move": {"rows": list, "to": int},
     "undo": {},
 }
@@ -65,12 +66,15 @@ def replayed(base: Filing, log: Iterable[Edit]) -> Filing:
 
 
 def carry_out(filing: Filing, edit: Edit) -> None:
+    """Do to the filing what a line of the log says."""
     if edit["do"] == "merge":
         filing.merge(edit["categories"])
     elif edit["do"] == "split":
         filing.split(edit["category"], {part["id"]: part["rows"] for part in edit["parts"]})
     elif edit["do"] == "rename":
         filing.rename(edit["category"], edit["name"])
+    elif edit["do"] == "name":
+        filing.rename(edit["category"], edit["name"], edit["by"])
     elif edit["do"] == "move":
         filing.move(edit["rows"], edit["to"])
 
@@ -128,6 +132,12 @@ def rename(filing: Filing, category: int, name: str) -> Edit:
         "name": name,
         "says": f"rename {filing.check(category).name!r} to {name!r}",
     }
+
+
+def name(filing: Filing, category: int, name: str, by: str) -> Edit:
+    """The edit that gives a category the name that a language model found."""
+    says = f"{filing.check(category).name!r} is named {name!r} by {by}"
+    return {"do": "name", "category": category, "name": name, "by": by, "says": says}
 
 
 def move(filing: Filing, rows: Sequence[int], to: int) -> Edit:

@@ -68,7 +68,7 @@ class Filing:
         for other in others:
             self._drop(other.id)
         if given:
-            self.categories[first.id] = replace(first, name=given[0].name, named=True)
+            self.categories[first.id] = replace(first, name=given[0].name, named=True, namer="")
         self._describe([first.id])
 
     def split(self, category: int, parts: Mapping[int, Sequence[int]]) -> None:
@@ -90,9 +90,11 @@ class Filing:
         self.next_id = max(self.next_id, 1 + max(places))
         self._describe(places)
 
-    def rename(self, category: int, name: str) -> None:
-        """Give a category a name of one's own; it is kept from then on."""
+    def rename(self, category: int, name: str, model: str = "") -> None:
+        """Give a category a name. A person's is kept from then on; that of a language model gives way to a person's."""
         old, name = self.check(category), " ".join(name.split())
+        if model and old.named:
+            raise InputError(f"a person named {old.name!r}: no model may name it {name!r}")
         if not name:
             raise InputError(f"the new name of {old.name!r} is empty: give it a name")
         for sibling in self.categories.values():
@@ -100,7 +102,7 @@ class Filing:
                 raise InputError(
                     f"{old.parent!r} has a category {name!r} already: choose another name, or merge the two"
                 )
-        self.categories[category] = replace(old, name=name, named=True)
+        self.categories[category] = replace(old, name=name, named=not model, namer=model)
 
     def move(self, rows: Sequence[int], to: int) -> None:
         """File some texts, by row, under another category of their label. A category without texts is gone."""
@@ -170,8 +172,10 @@ class Filing:
             self.centroids[i] = unit(self.features[members].mean(0, keepdims=True))[0]
             examples = representatives(self.texts, self.features, members, self.centroids[i])
             found, old = words[group[i]], self.categories[i]
-            name = old.name
+            name, namer = old.name, old.namer
             if not name or (rename and not old.named):
                 taken = {c.name for c in self.categories.values() if c.parent == parent and c.id != i}
-                name = fresh_name(found.name, taken)
-            self.categories[i] = Category(i, parent, name, found.keywords, examples, len(members), named=old.named)
+                name, namer = fresh_name(found.name, taken), ""
+            self.categories[i] = Category(
+                i, parent, name, found.keywords, examples, len(members), named=old.named, namer=namer
+            )

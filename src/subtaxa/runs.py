@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,7 @@ from subtaxa.atomic import write_whole
 from subtaxa.clustering import Clusters
 from subtaxa.confidence import Confidence, Fit
 from subtaxa.editable import Trained
-from subtaxa.edits import read_log, write_log
+from subtaxa.edits import Edit, read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
 from subtaxa.errors import InputError
 from subtaxa.identity import fingerprint
@@ -53,7 +53,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         storage.write_arrays(stage / storage.FEATURES, {"features": model.features_})
         (stage / storage.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
         if model.edits_:
-            for name, content in _edited(model).items():
+            for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
         (stage / storage.RUN).write_text(storage.json_text(facts), encoding="utf-8")
     return folder
@@ -62,15 +62,22 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
 def save_edits(model: Discovery, folder: Path) -> None:
     """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
     facts = storage.read_run(folder)
-    for name, content in (_edited(model) | _shown(model, facts)).items():
+    save_log(model, model.edits_, folder)
+    for name, content in _shown(model, facts).items():
         write_whole(folder / name, content)
     write_whole(folder / storage.MODEL / "README.md", model_card(model, facts).encode())
 
 
-def _edited(model: Discovery) -> dict[str, bytes]:
+def save_log(model: Discovery, log: Sequence[Edit], folder: Path) -> None:
+    """Write a log of edits of the model to its run folder; what is shown there stays behind."""
+    for name, content in _edited(model, log).items():
+        write_whole(folder / name, content)
+
+
+def _edited(model: Discovery, log: Sequence[Edit]) -> dict[str, bytes]:
     """The files of an edited run: what there was before, and what was done to it."""
     before = storage.json_text(model.trained_.taxonomy.to_dict())
-    return {storage.TRAINED: before.encode(), storage.EDITS: write_log(model.edits_).encode()}
+    return {storage.TRAINED: before.encode(), storage.EDITS: write_log(log).encode()}
 
 
 def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:

@@ -6,7 +6,7 @@ run/
   model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides
                                                     features.safetensors   of all texts, in the order of assignments
   suspect_labels.csv  coarse labels to look at
-  edits.jsonl         what a person changed since   trained.json      the taxonomy before that
+  edits.jsonl         what was changed since        trained.json      the taxonomy before that
 """
 
 from __future__ import annotations

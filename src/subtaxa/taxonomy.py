@@ -26,6 +26,7 @@ class Category:
     size: int
     stability: float | None = None  # agreement with clusterings anew, from 0 to 1; none once a person has changed it
     named: bool = False  # by a person: then nothing overwrites the name
+    namer: str = ""  # the language model that gave the name; none once the category has another
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Taxonomy(Sequence[Category]):
                     size=int(row["size"]),
                     stability=None if row.get("stability") is None else float(row["stability"]),
                     named=bool(row.get("named")),
+                    namer=str(row.get("namer") or ""),
                 )
                 for row in rows
             )

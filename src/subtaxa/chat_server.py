@@ -1,0 +1,185 @@
+"""A language model behind an OpenAI-compatible server: a question goes out, the answer and its tokens come back.
+
+What the server answers is not trusted: redirects are not followed, sizes are limited, nothing in it is interpreted.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import json
+import os
+import time
+from http.client import HTTPException
+from typing import Any, NamedTuple
+from urllib.error import URLError
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
+
+from subtaxa import __version__
+from subtaxa.errors import InputError
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+TIMEOUT = 300.0  # seconds without a sign of the server, which may have to load the model first
+ATTEMPTS = 4  # while the server is busy or ill
+PAUSE = 1.0  # seconds before the second attempt, twice as many before each further one
+LONGEST_PAUSE = 60.0  # whatever the server asks for
+LARGEST = 2**20  # bytes of an answer
+
+
+class Reply(NamedTuple):
+    """What a server sent back."""
+
+    status: int
+    body: bytes
+    retry_after: str
+    location: str
+
+
+class _AsItComes(HTTPErrorProcessor):
+    """Hands over every answer. So no redirect is followed, which could take texts and key to another host."""
+
+    def http_response(self, request: Request, response: Any) -> Any:
+        return response
+
+    https_response = http_response
+
+
+class ChatServer:
+    """One model of one server, and the tokens that it has counted."""
+
+    def __init__(self, endpoint: str, model: str, key_variable: str | None = None) -> None:
+        parts = _parts(endpoint)
+        path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+        self.address = f"{parts.scheme}://{parts.netloc}{path}/chat/completions"
+        if not model.strip() or not model.isprintable():
+            raise InputError(f"--model is {model!r}: give the name by which the server knows the model")
+        self.model, self.tokens = model, (0, 0)
+        self.uncounted = False
+        self.extra: dict[str, Any] = {"temperature": 0}
+        self.key, at_home = _key(key_variable), _at_home(str(parts.hostname))
+        if self.key and parts.scheme == "http" and not at_home:
+            raise InputError(
+                f"the key would go to {parts.hostname!r} unencrypted: give an https address, or send no key with "
+                "--key-variable ''"
+            )
+        # A proxy of the environment is for the net: what is meant for this machine stays on it.
+        self.opener = build_opener(_AsItComes, *([ProxyHandler({})] if at_home else []))
+
+    def ask(self, question: str) -> str:
+        """The model's answer as it came, but for the key; empty if it gave none."""
+        reply = self._patiently(question)
+        if reply.status == 400 and b"temperature" in reply.body and self.extra:  # some models have only their own
+            self.extra = {}
+            reply = self._patiently(question)
+        if not 200 <= reply.status < 300:
+            raise self._failure(reply)
+        try:
+            answer = json.loads(reply.body)
+            content = answer["choices"][0]["message"]["content"]
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{self.address} does not answer as an OpenAI-compatible server does: check --endpoint"
+            ) from error
+        self._count(answer.get("usage"))
+        return self._without_key(content) if isinstance(content, str) else ""
+
+    @property
+    def tokens_told(self) -> str:
+        """The tokens so far in words."""
+        sent, received = self.tokens
+        return "unknown" if self.uncounted else f"{sent:,} sent, {received:,} received"
+
+    def _patiently(self, question: str) -> Reply:
+        """The reply to a question, asked again a few times if the server is busy or ill."""
+        body = {"model": self.model, "messages": [{"role": "user", "content": question}], **self.extra}
+        for attempt in itertools.count(1):
+            reply = self._send(json.dumps(body).encode())
+            if attempt == ATTEMPTS or not (reply.status == 429 or reply.status >= 500):
+                break
+            asked = reply.retry_after
+            pause = float(asked) if asked.isascii() and asked.isdigit() else PAUSE * 2 ** (attempt - 1)
+            time.sleep(min(pause, LONGEST_PAUSE))
+        return reply
+
+    def _send(self, body: bytes) -> Reply:
+        headers = {"Content-Type": "application/json", "User-Agent": f"subtaxa/{__version__}"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        request = Request(self.address, body, headers)  # noqa: S310 - `_parts` lets only http and https pass
+        try:
+            with self.opener.open(request, timeout=TIMEOUT) as reply:
+                told = reply.headers
+                return Reply(reply.status, reply.read(LARGEST), told.get("Retry-After", ""), told.get("Location", ""))
+        except (OSError, HTTPException) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            if isinstance(reason, TimeoutError):
+                raise InputError(f"{self.address} did not answer within {TIMEOUT:g} s: check the server") from error
+            raise InputError(
+                f"{self.address} cannot be reached ({reason}): start the server or check --endpoint"
+            ) from error
+
+    def _failure(self, reply: Reply) -> InputError:
+        """A reply that is no answer, as a sentence with a remedy."""
+        try:
+            error = json.loads(reply.body)["error"]
+            words = str(error["message"] if isinstance(error, dict) else error)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            words = "no reason given"
+        if 300 <= reply.status < 400:
+            words, remedy = f"go to {reply.location or 'nowhere'}", "if you trust that address, give it as --endpoint"
+        elif reply.status in (401, 403):
+            remedy = "check the key, and --key-variable"
+        elif reply.status == 429 or reply.status >= 500:
+            remedy = "type the same command again later"
+        else:
+            remedy = "check --endpoint and --model"
+        return InputError(f"{self.address} answers {reply.status} ({self._without_key(words)[:200]}): {remedy}")
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self.key, "…") if self.key else text
+
+    def _count(self, usage: Any) -> None:
+        told = usage if isinstance(usage, dict) else {}
+        sent, received = told.get("prompt_tokens"), told.get("completion_tokens")
+        if isinstance(sent, int) and isinstance(received, int):
+            self.tokens = (self.tokens[0] + sent, self.tokens[1] + received)
+        else:
+            self.uncounted = True
+
+
+def _parts(endpoint: str) -> SplitResult:
+    """The address that a person typed, in its parts; what may hold a secret is not repeated."""
+    if any(mark in endpoint for mark in "@?#"):
+        raise InputError("--endpoint holds a '@', '?' or '#': give the bare address, and the key by --key-variable")
+    try:
+        parts = urlsplit(endpoint)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half an IPv6 address
+        right = False
+    if not right or not endpoint.isascii() or not endpoint.isprintable() or " " in endpoint:
+        raise InputError(f"--endpoint is {endpoint!r}: it must be an address such as http://localhost:8080/v1")
+    return parts
+
+
+def _at_home(host: str) -> bool:
+    """Whether a host is this very machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _key(variable: str | None) -> str:
+    """The key in the environment variable that a person named, or in the usual one if it is set.
+
+    No error repeats what was given: it might be the key itself.
+    """
+    if variable == "":
+        return ""
+    key = os.environ.get(variable or KEY_VARIABLE, "").strip()
+    if variable and not key:
+        raise InputError("--key-variable names no variable that is set: put the key into one and give its name")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError("the key has blanks or other characters that no key has: check what is in the variable")
+    return key

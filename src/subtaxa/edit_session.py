@@ -1,0 +1,45 @@
+"""A run that is edited bit by bit for a long time: each edit is on disk at once, what shows it follows at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from subtaxa import storage
+from subtaxa.discovery import Discovery
+from subtaxa.edits import Edit, carry_out, numbered, read_log
+from subtaxa.errors import InputError
+from subtaxa.runs import save_edits, save_log
+from subtaxa.taxonomy import Taxonomy
+
+
+class EditSession:
+    """The log grows with each edit. Should another command change the run meanwhile, then that counts and this ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.facts = folder, storage.read_run(folder)
+        self.model = Discovery.load(folder)
+        self.filing, self.log = self.model.filing(), list(self.model.edits_)
+
+    def add(self, edit: Edit) -> None:
+        """Carry out an edit and write it to the run's log."""
+        carry_out(self.filing, edit)
+        self.log.append(numbered(edit, self.log))
+        self._check()
+        save_log(self.model, self.log, self.folder)
+
+    def finish(self) -> Taxonomy:
+        """Bring all files of the run up to its log; the categories as they then are."""
+        if self.log:
+            self._check()
+            self.model.follow(self.log)
+            save_edits(self.model, self.folder)
+        return self.model.taxonomy_
+
+    def _check(self) -> None:
+        """The log on disk must be the beginning of ours."""
+        path = self.folder / storage.EDITS
+        written = read_log(path.read_text("utf-8", "replace"), str(path)) if path.exists() else []
+        if written != self.log[: len(written)] or storage.read_run(self.folder) != self.facts:
+            raise InputError(
+                f"{str(self.folder)!r} was changed by another command meanwhile: type the same command again to go on"
+            )
