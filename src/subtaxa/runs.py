@@ -238,7 +238,7 @@ def _shown(model: Discovery, facts: dict[str, Any]) -> dict[str, bytes]:
         storage.TAXONOMY: storage.json_text(taxonomy.to_dict()).encode(),
         storage.CATEGORIES: storage.csv_text(categories).encode(),
         f"{storage.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
-        storage.REPORT: render_report(_report_data(model, facts)).encode(),
+        storage.REPORT: render_report(report_data(model, facts)).encode(),
     }
 
 
@@ -256,7 +256,8 @@ def _suspects(model: Discovery) -> str:
     return storage.csv_text(columns)
 
 
-def _report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:
+def report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:
+    """Everything the report of a model shows."""
     content = Content(
         fingerprint=facts["data"]["fingerprint"],
         edits=len(model.edits_),

@@ -1,0 +1,98 @@
+"""How soon the report's page is usable: a run's page and a made-up one of 20,000 texts, in headless Chromium.
+
+    python benchmarks/report_page.py RUN >> results/report_page.jsonl
+
+RUN is a run folder. A page is usable when its tree of categories is shown and the search answers; the record has the
+seconds until then and until the map is drawn, of five openings the middle one, the size of the file, and how long the
+browser needs for an empty page on the same machine, to compare with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import cores
+from playwright.sync_api import sync_playwright
+
+from subtaxa import storage
+from subtaxa.discovery import Discovery
+from subtaxa.report import ReportData, render_report
+from subtaxa.runs import report_data
+
+OPENINGS, TEXTS = 5, 20_000
+
+
+def enlarged(data: ReportData, number: int) -> ReportData:
+    """The same report with its texts over and over until there are so many, each at a place of its own."""
+    content, rng = data.content, np.random.default_rng(0)
+    some = np.arange(number) % len(content.texts)
+    return replace(
+        data,
+        content=replace(
+            content,
+            texts=[f"{content.texts[i]} {number}" for number, i in enumerate(some)],
+            rows=list(range(number)),
+            categories=content.categories[some],
+            confidences=content.confidences[some],
+            outliers=content.outliers[some],
+            places=content.places[some] + rng.normal(0, 0.5, (number, 2)).astype(np.float32),
+        ),
+    )
+
+
+def opened(browser: Any, page_file: Path) -> dict[str, float]:
+    page = browser.new_page(viewport={"width": 1280, "height": 860})
+    begun = time.perf_counter()
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("#tree th a")
+    page.locator("#search").fill("the")
+    page.wait_for_selector("#matches:not(:empty)")
+    usable = time.perf_counter() - begun
+    begun = time.perf_counter()
+    page.locator("nav").get_by_role("link", name="Map").click()
+    page.wait_for_selector("#canvas[data-names]")
+    drawn = time.perf_counter() - begun
+    page.close()
+    return {"usable": usable, "map": drawn}
+
+
+def measured(browser: Any, data: ReportData, folder: Path) -> dict[str, Any]:
+    page_file, empty = folder / "report.html", folder / "empty.html"
+    page_file.write_text(render_report(data), encoding="utf-8")
+    empty.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
+    page = browser.new_page()
+    begun = time.perf_counter()
+    page.goto(empty.as_uri())
+    nothing = time.perf_counter() - begun
+    page.close()
+    found = [opened(browser, page_file) for _ in range(OPENINGS)]
+    middle = {name: round(statistics.median(one[name] for one in found), 2) for name in found[0]}
+    size = round(page_file.stat().st_size / 1e6, 2)
+    return {"texts": len(data.content.texts), "megabytes": size, "seconds": {**middle, "empty page": round(nothing, 2)}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    given = parser.parse_args()
+    data = report_data(Discovery.load(given.run), storage.read_run(given.run))
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
+        for shown in (data, enlarged(data, TEXTS)):
+            found = measured(browser, shown, Path(folder))
+            record = {"command": f"benchmarks/report_page.py {given.run.name}", **found}
+            print(json.dumps(record | {"cores": cores()}))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
