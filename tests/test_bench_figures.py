@@ -70,7 +70,7 @@ def test_the_style_does_not_stay(tmp_path: Path, benchmark: list[Record]) -> Non
 @pytest.mark.usefixtures("matplotlib")
 def test_means_of_the_seeds_without_the_sweeps(tmp_path: Path) -> None:
     from subtaxa.bench.figures import performance
-    from subtaxa.bench.style import styled
+    from subtaxa.style import styled
 
     for seed, acc in enumerate((60.0, 70.0)):
         rows = [{"epoch": 0, "acc": 50.0, "ari": 1.0, "nmi": 1.0}, {"epoch": 1, "acc": acc, "ari": 1.0, "nmi": 1.0}]
@@ -87,7 +87,7 @@ def test_means_of_the_seeds_without_the_sweeps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("datasets", [["hwu64"], ["hwu64", "clinc", "wos-part"]])
 def test_the_legend_is_inside(tmp_path: Path, datasets: list[str]) -> None:
     from subtaxa.bench.figures import neighbour_accuracy
-    from subtaxa.bench.style import styled
+    from subtaxa.style import styled
 
     with styled():
         figure = neighbour_accuracy([made_up(tmp_path, name, "dna", history=dna_history()) for name in datasets])
@@ -121,7 +121,7 @@ def test_what_is_missing_is_said(tmp_path: Path, number: str, needs: str) -> Non
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(SubtaxaError, match=r"pip install 'subtaxa\[bench\]'"):
+    with pytest.raises(SubtaxaError, match=r"pip install 'subtaxa\[plots\]'"):
         write_figure("3a", [made_up(tmp_path / "runs", "hwu64", "dna", history=dna_history())], tmp_path)
 
 

@@ -312,6 +312,7 @@ def test_read_run_gives_the_facts(tmp_path: Path) -> None:
     [
         ({}, "is not a finished run: it has no run.json"),
         ({"checkpoint": ""}, "is not a finished run: it was not finished: run discover again with --resume"),
+        ({"run.json": '{"format": 2}'}, "was not written by this version of subtaxa: run discover again"),
         ({"run.json": '{"format": 0}'}, "was not written by this version of subtaxa: run discover again"),
         ({"run.json": "[1]"}, "was not written by this version of subtaxa: run discover again"),
         ({"run.json": '{"format": '}, "is damaged"),
@@ -403,7 +404,7 @@ def test_damaged_assignments_are_one_sentence(
         "history": [],
     }
     (tmp_path / storage.RUN).write_text(json_text(facts))
-    arrays = ("labels", "confidences", "centroids", "parents", "memory_keys", "memory_categories")
+    arrays = ("labels", "confidences", "centroids", "parents", "memory_keys", "memory_categories", "map")
     write_arrays(tmp_path / storage.CLUSTERS, {name: np.zeros(1) for name in arrays})
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SubtaxaError, match="damaged"):

@@ -29,6 +29,7 @@ from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Category, Taxonomy
+from subtaxa.text_map import text_map
 from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
@@ -54,7 +55,8 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
     `categories` is their number, numbers for some labels as a dict, or "auto"; `granularity` ("coarse", "normal" or
     "fine") shifts what "auto" finds. Every setting left None comes from the preset; see `subtaxa.settings`.
     After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `outliers_` (texts that fit nowhere),
-    `numbers_` (how many categories each label has, and could have), `history_`, `settings_`.
+    `numbers_` (how many categories each label has, and could have), `map_` (each text's place on a plane, alike texts
+    close together), `history_`, `settings_`.
     """
 
     def __init__(
@@ -137,6 +139,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         with progress.step("Naming the categories"):
             clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters, stability)
         sure = sureness(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
+        places = text_map(features, self.seed, progress)
 
         back = np.argsort(order)  # from our order to the caller's
         self.labels_: Ints = assignment[back]
@@ -147,6 +150,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.numbers_: dict[str, Choice] = dict(zip(self.coarse_labels_, choices, strict=True))
         self.confidence_: Confidence = confidence
         self.features_: Floats = features[back]
+        self.map_: Floats = places[back]
         self.edits_ = []
         self.memory_ = Memory.of(ordered, features, assignment, clusters)
         self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)

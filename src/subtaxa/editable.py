@@ -40,6 +40,7 @@ class Editable:
     trained_: Trained
     data_: CoarseTexts
     features_: Floats  # (N, D) of the data's texts
+    map_: Floats  # (N, 2) places of them on a plane
     coarse_labels_: list[str]
     confidence_: Confidence
 
@@ -65,9 +66,9 @@ class Editable:
         """The state as it is, edits and all."""
         return edits.replayed(self._filing(), self.edits_)
 
-    def build_on(self, filing: Filing, data: CoarseTexts) -> None:
+    def build_on(self, filing: Filing, data: CoarseTexts, places: Floats) -> None:
         """Take a state, perhaps of more texts, as what further edits build upon."""
-        self.data_, self.features_ = data, filing.features
+        self.data_, self.features_, self.map_ = data, filing.features, places
         self._take(filing)
         self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
         self.edits_ = []

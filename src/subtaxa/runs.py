@@ -130,6 +130,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         settings = Settings.from_preset("paper", **facts["settings"])
         model = cls(facts["categories"], granularity=facts["granularity"], preset=facts["preset"], seed=facts["seed"])
         model.labels_, model.confidences_ = arrays["labels"], arrays["confidences"]
+        model.map_ = arrays["map"]
         model.clusters_ = Clusters(arrays["centroids"], arrays["parents"])
         model.features_ = storage.read_arrays(folder / storage.FEATURES)["features"]
         model.memory_ = Memory(arrays["memory_keys"], arrays["memory_categories"])
@@ -178,6 +179,7 @@ def _check_shapes(model: Discovery, folder: Path) -> None:
     consistent = (
         model.clusters_.centroids.shape[0] == len(model.clusters_.parents) == k
         and len(model.labels_) == len(model.data_) == len(model.features_)
+        and model.map_.shape == (len(model.data_), 2)
         and model.features_.shape[1] == model.clusters_.centroids.shape[1]
         and len(set(ids)) == k
         and set(np.unique(model.labels_).tolist()) <= set(ids)
@@ -208,6 +210,7 @@ def _arrays(model: Discovery) -> dict[str, Any]:
         "confidences": trained.confidences,
         "memory_keys": trained.memory.keys,
         "memory_categories": trained.memory.categories,
+        "map": model.map_,
     }
 
 
@@ -267,7 +270,7 @@ def report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:
         categories=model.labels_,
         confidences=model.confidences_,
         outliers=model.outliers_,
-        places=getattr(model, "map_", model.features_[:, :2]),  # TEMPORARY
+        places=model.map_,
         confused=model.confusions(),
     )
     return ReportData(

@@ -3,7 +3,8 @@
 run/
   categories.csv      one row per category          assignments.csv   one row per text (.parquet if the input was)
   report.html         the page to look at           run.json          settings, versions, seed, timings, fingerprint
-  model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides
+  model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides,
+                                                    the map among it
                                                     features.safetensors   of all texts, in the order of assignments
   suspect_labels.csv  coarse labels to look at
   edits.jsonl         what was changed since        trained.json      the taxonomy before that
@@ -38,7 +39,7 @@ CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
 OURS |= {FEATURES, EDITS, TRAINED, SUSPECTS}
-FORMAT = 2
+FORMAT = 3
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001

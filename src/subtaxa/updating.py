@@ -11,6 +11,7 @@ import numpy as np
 from subtaxa.new_categories import new_categories
 from subtaxa.progress import Progress
 from subtaxa.taxonomy import Category
+from subtaxa.text_map import places_among
 
 if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
@@ -40,9 +41,10 @@ def update(model: Discovery, texts: Sequence[str], labels: Sequence[str] | None,
             parents,
             max(SMALLEST, round(SMALL * usual)),
         )
+    places = np.concatenate([model.map_, places_among(features, model.features_, model.map_, model.seed)])  # (N + n, 2)
     filing, data = model.filing(), model.data_
     ids = filing.extend(texts, coarse, features, model.classes_[place], new)
     more = replace(data, texts=tuple(filing.texts), labels=tuple(filing.labels), rows=tuple(filing.rows.tolist()))
-    model.build_on(filing, more)
+    model.build_on(filing, more, places)
     of = model.taxonomy_.by_id()
     return Update(len(texts) - sum(map(len, new)), tuple(of[i] for i in ids))

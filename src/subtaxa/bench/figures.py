@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.bench import style
+from subtaxa import style
 from subtaxa.bench.jobs import MAP, Record
 from subtaxa.bench.summary import (
     MEASURES,

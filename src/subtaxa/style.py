@@ -27,9 +27,9 @@ CURVES = ((BLUE, "o", "-"), (RED, "^", "--"), (GREEN, "s", "-."), (BLACK, "D", "
 WIDE, NARROW, ROW = 6.9, 3.6, 2.3  # inches: a page, a column of it, the height of a row of panels
 POINTS = 8.0  # of the smallest text
 COLUMNS = 3
+MISSING = "figures need matplotlib: pip install 'subtaxa[plots]'"
 SETTINGS: Any = {  # matplotlib would have each key as a type of its own
     "font.size": POINTS,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
     "axes.titlesize": POINTS + 1,
     "axes.labelsize": POINTS,
     "xtick.labelsize": POINTS,
@@ -44,6 +44,10 @@ SETTINGS: Any = {  # matplotlib would have each key as a type of its own
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
     "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.usetex": False,
+}
+PRINTED: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
     "svg.fonttype": "none",  # letters stay letters
     "svg.hashsalt": "subtaxa",  # or each drawing would have other ids
 }
@@ -51,14 +55,14 @@ SETTINGS: Any = {  # matplotlib would have each key as a type of its own
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our style for a while; says what to install if there is no matplotlib."""
+    """Our style and nothing of the user's for a while; says what to install if there is no matplotlib."""
     try:
         import matplotlib
     except ImportError as error:
-        raise SubtaxaError("figures need matplotlib: pip install 'subtaxa[bench]'") from error
+        raise SubtaxaError(MISSING) from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
+        matplotlib.rcParams.update(SETTINGS | PRINTED)
         yield
 
 
