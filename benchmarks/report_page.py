@@ -1,10 +1,11 @@
-"""How soon the report's page is usable: a run's page and a made-up one of 20,000 texts, in headless Chromium.
+"""How soon the report's page is usable, and how smooth its map: pages of a run, of 20,000 and of 50,000 texts.
 
     python benchmarks/report_page.py RUN >> results/report_page.jsonl
 
-RUN is a run folder. A page is usable when its tree of categories is shown and the search answers; the record has the
-seconds until then and until the map is drawn, of five openings the middle one, the size of the file, and how long the
-browser needs for an empty page on the same machine, to compare with.
+RUN is a run folder; the larger pages repeat its texts. In headless Chromium, a page is usable when its categories are
+shown and the search answers. The record has the seconds until then, until the map is drawn, and for a step of
+zooming, of five openings the middle one, and the size of the file; and how long the browser needs for an empty page on
+the same machine, to compare with.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from subtaxa.discovery import Discovery
 from subtaxa.report import ReportData, render_report
 from subtaxa.runs import report_data
 
-OPENINGS, TEXTS = 5, 20_000
+OPENINGS, LARGER = 5, (20_000, 50_000)
 
 
 def enlarged(data: ReportData, number: int) -> ReportData:
@@ -48,6 +49,19 @@ def enlarged(data: ReportData, number: int) -> ReportData:
     )
 
 
+ZOOMING = """async () => {
+  const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
+  const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  const begun = performance.now();
+  for (let i = 0; i < 20; i++) {
+    const place = { clientX: box.x + 300, clientY: box.y + 200, deltaY: i < 10 ? -40 : 40, cancelable: true };
+    canvas.dispatchEvent(new WheelEvent("wheel", place));
+    await frame();
+  }
+  return (performance.now() - begun) / 20 / 1000;
+}"""
+
+
 def opened(browser: Any, page_file: Path) -> dict[str, float]:
     page = browser.new_page(viewport={"width": 1280, "height": 860})
     begun = time.perf_counter()
@@ -60,8 +74,9 @@ def opened(browser: Any, page_file: Path) -> dict[str, float]:
     page.locator("nav").get_by_role("link", name="Map").click()
     page.wait_for_selector("#canvas[data-names]")
     drawn = time.perf_counter() - begun
+    step = page.evaluate(ZOOMING)
     page.close()
-    return {"usable": usable, "map": drawn}
+    return {"usable": usable, "map": drawn, "zoom step": step}
 
 
 def measured(browser: Any, data: ReportData, folder: Path) -> dict[str, Any]:
@@ -74,7 +89,7 @@ def measured(browser: Any, data: ReportData, folder: Path) -> dict[str, Any]:
     nothing = time.perf_counter() - begun
     page.close()
     found = [opened(browser, page_file) for _ in range(OPENINGS)]
-    middle = {name: round(statistics.median(one[name] for one in found), 2) for name in found[0]}
+    middle = {name: round(statistics.median(one[name] for one in found), 3) for name in found[0]}
     size = round(page_file.stat().st_size / 1e6, 2)
     return {"texts": len(data.content.texts), "megabytes": size, "seconds": {**middle, "empty page": round(nothing, 2)}}
 
@@ -87,7 +102,7 @@ def main() -> None:
     data = report_data(Discovery.load(given.run), storage.read_run(given.run))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
-        for shown in (data, enlarged(data, TEXTS)):
+        for shown in (data, *(enlarged(data, number) for number in LARGER)):
             found = measured(browser, shown, Path(folder))
             record = {"command": f"benchmarks/report_page.py {given.run.name}", **found}
             print(json.dumps(record | {"cores": cores()}))

@@ -9,6 +9,19 @@ from subtaxa.how_many import Choice
 from subtaxa.report.writing import figure, is_number
 
 MANY = 40  # points; a longer curve marks its end only
+ABOUT = {  # what the measures of training mean, for those who did not write it
+    "loss": "what training makes small",
+    "alignment": "part of the loss: how far texts are from their kept neighbours",
+    "uniformity": "part of the loss: how crowded all texts are",
+    "coarse": "part of the loss: how badly the label is told",
+    "k": "neighbours looked up for each text",
+    "kept": "neighbours left for each text after the filters",
+    "label_survival": "share of neighbours that have the text's own label",
+    "reciprocal_survival": "share of those that have the text as a neighbour, too",
+    "rank_survival": "share of those with the same strongest features",
+    "retrieval_seconds": "spent on looking up neighbours",
+    "seconds": "for the whole epoch",
+}
 
 
 @dataclass(frozen=True)
@@ -19,6 +32,7 @@ class Chart:
     """
 
     name: str
+    about: str
     points: tuple[tuple[float, float, str], ...]
     dots: tuple[tuple[float, float, str], ...]  # the points that are marked
     low: float
@@ -61,4 +75,4 @@ def _chart(name: str, curve: Sequence[tuple[float, float]], caption: str) -> Cha
         )
         for place, value in curve
     )
-    return Chart(name, points, points, low, high, curve[0], curve[-1])
+    return Chart(name, ABOUT.get(name, ""), points, points, low, high, curve[0], curve[-1])

@@ -7,7 +7,7 @@ const SHAPES = ["round", "square", "diamond"]; // beyond eight labels, colours c
 const plane = { width: 0, height: 0, x: new Float32Array(data.texts.length), y: new Float32Array(data.texts.length) };
 let transform = d3.zoomIdentity;
 let tree = null; // of all dots that are shown
-let groups = []; // dots by how they look, [sprite, positions]
+let groups = []; // dots by how they look, [look, positions]
 let anchors = []; // where each category's name goes
 let selection = null; // { category } or { texts }
 let lasso = null; // the line while it is drawn
@@ -69,7 +69,7 @@ function group() {
     looks.get(look).push(i);
   });
   groups = [...looks].sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded ones below
-    .map(([look, list]) => [sprite(Number(look.slice(1)), look[0] === "f", shown.length), list]);
+    .map(([look, list]) => [dot(Number(look.slice(1)), look[0] === "f", shown.length), list]);
   tree = d3.quadtree(shown, (i) => plane.x[i], (i) => plane.y[i]);
   anchors = [...now.categories.values()].filter((c) => c.size && (only === "" || c.label === Number(only)))
     .sort((a, b) => b.size - a.size)
@@ -77,22 +77,30 @@ function group() {
   showKey(only, byCategory);
 }
 
-/** A dot as a small picture, which draws faster than a path. */
-function sprite(number, faded, crowd) {
-  const size = (crowd > 20000 ? 3 : crowd > 4000 ? 4.5 : 6.5) * plane.pixels;
-  const canvas = el("canvas", { width: Math.ceil(size) + 2, height: Math.ceil(size) + 2 });
-  const context = canvas.getContext("2d");
-  const middle = canvas.width / 2;
-  context.globalAlpha = faded ? 0.15 : 0.8;
-  context.fillStyle = colour(number);
-  context.translate(middle, middle);
+/** How a dot is drawn: its colour, and its pixels as steps from its middle. Ever so much faster than paths. */
+function dot(number, faded, crowd) {
+  const radius = Math.max(1, (crowd > 20000 ? 1.3 : crowd > 4000 ? 2.1 : 3.1) * plane.pixels);
   const shape = SHAPES[Math.floor(number / COLOURS) % SHAPES.length];
-  if (shape === "diamond") context.rotate(Math.PI / 4);
-  context.beginPath();
-  if (shape === "round") context.arc(0, 0, size / 2, 0, 2 * Math.PI);
-  else context.rect(-0.43 * size, -0.43 * size, 0.86 * size, 0.86 * size);
-  context.fill();
-  return canvas;
+  const reach = Math.ceil(radius);
+  const inside = {
+    round: (x, y) => x * x + y * y <= radius * radius + 0.3,
+    square: (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.86 * radius,
+    diamond: (x, y) => Math.abs(x) + Math.abs(y) <= 1.25 * radius,
+  }[shape];
+  const steps = [];
+  for (let y = -reach; y <= reach; y++) {
+    for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
+  }
+  return { colour: mixed(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach };
+}
+
+/** A share of one colour over another, as a pixel of a canvas. */
+function mixed(over, under, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [over, under].map((hex) => parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(share * a + (1 - share) * b);
+  });
+  return ((255 << 24) | (parts[2] << 16) | (parts[1] << 8) | parts[0]) >>> 0;
 }
 
 function colour(number) {
@@ -107,17 +115,22 @@ function draw() {
   waiting = requestAnimationFrame(() => {
     const context = $("canvas").getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, $("canvas").width, $("canvas").height);
-    const { k, x, y } = transform;
+    const { width, height } = context.canvas;
     const { pixels } = plane;
-    for (const [picture, list] of groups) {
-      const half = picture.width / 2;
+    if (!width || !height) return;
+    const picture = context.createImageData(width, height);
+    const paper = new Uint32Array(picture.data.buffer);
+    const { k, x, y } = transform;
+    for (const [{ colour: ink, steps, reach }, list] of groups) {
       for (const i of list) {
-        const left = (k * plane.x[i] + x) * pixels;
-        const top = (k * plane.y[i] + y) * pixels;
-        if (left > -9 && top > -9 && left < context.canvas.width + 9 && top < context.canvas.height + 9) context.drawImage(picture, left - half, top - half);
+        const left = Math.round((k * plane.x[i] + x) * pixels);
+        const top = Math.round((k * plane.y[i] + y) * pixels);
+        if (left < reach || top < reach || left >= width - reach || top >= height - reach) continue;
+        const middle = top * width + left;
+        for (const step of steps) paper[middle + step] = ink;
       }
     }
+    context.putImageData(picture, 0, 0);
     context.scale(pixels, pixels);
     drawNames(context);
     if (lasso) drawLasso(context);
