@@ -18,6 +18,7 @@ NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
 TRIED = 60  # totals looked at
 CLOSE = 0.1  # totals that differ by less than this share are judged together
+NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
@@ -47,9 +48,10 @@ def choose(
 
     All trees are cut at one height, so that a label is divided no finer than the others. A text is compared with
     every other category, also of other labels: a label of one kind stays whole, because its halves would be nearer to
-    each other than the whole is to any other label. Totals about as clear as the best are plausible, and the middle of
-    them is taken, or the clearest if they are few; coarse and fine go further, to what is still fairly clear. If no
-    total stands out, it is about √N, the number that leaves as many texts to a category as there are categories.
+    each other than the whole is to any other label. Totals about as clear as the best are plausible. Of those that are
+    as clear as far as these texts can tell, within one standard error, the smallest is taken: a division that the texts
+    do not bear out is not made. Coarse and fine go further, to what is still fairly clear. If no total stands out, it
+    is about √N, the number that leaves as many texts to a category as there are categories.
     """
     tried = _Tried(forest, fixed or {}, seed)
     if len(tried.fixed) == len(forest.trees):
@@ -59,16 +61,18 @@ def choose(
     totals = sorted(set(np.geomspace(tried.least, last, TRIED).round().astype(int).tolist()))
     close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < CLOSE  # a single total may be lucky
     level = close @ np.array([tried.clear(total) for total in totals]) / close.sum(1)
-    low, high = _nearly(totals, level, NEARLY)
-    coarse, fine = _nearly(totals, level, SHIFT)
-    if int(level.argmax()) >= len(totals) - 3 and last < tried.most:  # ever finer is ever clearer: nothing stands out
-        coarse, low, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in (0.5, 2 / 3, 2.0, 4.0))
-    middle = round((low * high) ** 0.5)
-    if high <= (1 + 3 * CLOSE) * low:  # a peak and no plateau
-        middle = max(range(low, high + 1), key=lambda total: (tried.clear(total), -total))
+    best = int(level.argmax())
+    low, high = _nearly(totals, level, NEARLY * abs(level[best]))
+    coarse, fine = _nearly(totals, level, SHIFT * abs(level[best]))
+    if high <= (1 + 3 * CLOSE) * low:  # a peak and no plateau: worth a look at each number
+        normal = tried.simplest(range(low, high + 1))
+    else:
+        normal = max(low, _nearly(totals, level, tried.standard_error(totals[best]))[0])
+    if best >= len(totals) - 3 and last < tried.most:  # ever finer is ever clearer: nothing stands out
+        coarse, low, normal, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in NOTHING_STANDS_OUT)
     if len(forest.trees) == 1 and max(map(tried.clear, totals)) < LONE_FLOOR:
-        low = middle = high = coarse = fine = 1
-    return tried.choices({"coarse": coarse, "normal": middle, "fine": fine}[granularity], low, high)
+        low = normal = high = coarse = fine = 1
+    return tried.choices({"coarse": coarse, "normal": normal, "fine": fine}[granularity], low, high)
 
 
 class _Tried:
@@ -95,6 +99,15 @@ class _Tried:
             self.scores[total] = silhouettes(self.forest.features, cut, total, self.rows)
         return float(self.scores[total].mean())
 
+    def simplest(self, totals: Sequence[int]) -> int:
+        """The smallest of the totals that is as clear as the clearest, as far as the texts can tell."""
+        level = np.array([self.clear(total) for total in totals])
+        return _nearly(totals, level, self.standard_error(totals[int(level.argmax())]))[0]
+
+    def standard_error(self, total: int) -> float:
+        """How far off the mean over the texts may be, for so few of them."""
+        return float(self.scores[total].std() / len(self.rows) ** 0.5)
+
     def choices(self, taken: int, low: int, high: int) -> list[Choice]:
         """What these totals mean for each label, with its curve over all totals tried."""
         for total in (taken, low, high):
@@ -118,7 +131,7 @@ class _Tried:
 
 def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) -> tuple[int, int]:
     """The lowest and the highest of the totals that are nearly as clear as the clearest."""
-    enough = np.flatnonzero(level >= level.max() - leeway * abs(level.max()))
+    enough = np.flatnonzero(level >= level.max() - leeway)
     return totals[enough[0]], totals[enough[-1]]
 
 

@@ -72,7 +72,7 @@ function group() {
     .map(([look, list]) => [dot(Number(look.slice(1)), look[0] === "f", shown.length), list]);
   tree = d3.quadtree(shown, (i) => plane.x[i], (i) => plane.y[i]);
   anchors = [...now.categories.values()].filter((c) => c.size && (only === "" || c.label === Number(only)))
-    .sort((a, b) => b.size - a.size)
+    .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
     .map((c) => ({ c, x: d3.median(c.members, (i) => plane.x[i]), y: d3.median(c.members, (i) => plane.y[i]) }));
   showKey(only, byCategory);
 }
