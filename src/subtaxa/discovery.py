@@ -36,6 +36,9 @@ from subtaxa.training import encoder_for, train
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from subtaxa.updating import Update
 
 
@@ -238,6 +241,27 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         from subtaxa.runs import load_run
 
         return load_run(cls, Path(folder))
+
+    def plot_map(self, color: str = "label", ax: Axes | None = None) -> Figure:
+        """All texts on the map with the names of their labels or, with color="category", of their categories."""
+        from subtaxa.plots import plot_map
+
+        check_is_fitted(self, "clusters_")
+        return plot_map(self, color, ax)
+
+    def plot_sizes(self, ax: Axes | None = None) -> Figure:
+        """How many texts each category has, below its label."""
+        from subtaxa.plots import plot_sizes
+
+        check_is_fitted(self, "clusters_")
+        return plot_sizes(self, ax)
+
+    def plot_history(self) -> Figure:
+        """What was measured in each epoch of the training."""
+        from subtaxa.plots import plot_history
+
+        check_is_fitted(self, "clusters_")
+        return plot_history(self)
 
     def _checked_settings(self) -> Settings:
         given = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
