@@ -79,6 +79,21 @@ def test_an_updated_run_assigns_and_can_be_edited(run: Path, more: Path, tmp_pat
         assert str(second) not in {row["category_id"] for row in csv.DictReader(file)}
 
 
+def test_ids_are_not_used_again_after_an_update(run: Path, more: Path) -> None:
+    model = Discovery.load(run)
+    label = "money"
+    first = model.taxonomy_.children(label)[0].id
+    model.taxonomy_.split(first, 3)
+    parts = [edit["id"] for edit in model.edits_[-1]["parts"]]
+    model.taxonomy_.merge(*parts)
+    model.save(run, overwrite=True)
+    assert main(["update", str(run), str(more), "--label", "team", "--quiet"]) == 0
+    after = Discovery.load(run)
+    assert not {c.id for c in after.taxonomy_} & {*parts[1:]}
+    after.taxonomy_.split(first, 2)
+    assert not {c.id for c in after.taxonomy_} & {*parts[1:]}
+
+
 def test_texts_of_known_categories_propose_nothing(run: Path) -> None:
     model = Discovery.load(run)
     some = [i for i in NEW if FINE[i] != "invoice"]

@@ -32,6 +32,7 @@ class Trained(NamedTuple):
     taxonomy: Taxonomy
     memory: Memory
     confidences: NDArray[np.float64]
+    next_id: int = 0  # ids below it may have been used
 
 
 class Editable:
@@ -70,7 +71,9 @@ class Editable:
         """Take a state, perhaps of more texts, as what further edits build upon."""
         self.data_, self.features_, self.map_ = data, filing.features, places
         self._take(filing)
-        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
+        self.trained_ = Trained(
+            self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_, filing.next_id
+        )
         self.edits_ = []
 
     def _take(self, filing: Filing) -> None:
@@ -125,4 +128,5 @@ class Editable:
             category=labels,
             categories=taxonomy.by_id(),
             centroids={c.id: clusters.centroids[i] for i, c in enumerate(taxonomy)},
+            next_id=self.trained_.next_id,
         )

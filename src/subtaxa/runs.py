@@ -94,6 +94,7 @@ def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
         "seed": model.seed,
         "settings": model.settings_.to_dict(),
         "labels": model.coarse_labels_,
+        "next_id": model.trained_.next_id,
         "numbers": {label: choice._asdict() for label, choice in model.numbers_.items()},
         "confidence": {name: fit._asdict() for name, fit in model.confidence_._asdict().items()},
         "data": {
@@ -139,6 +140,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         model.confidence_ = Confidence(*(Fit(**facts["confidence"][name]) for name in Confidence._fields))
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
+        next_id = int(facts["next_id"])
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
     model.settings_ = settings
@@ -147,7 +149,9 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     model.taxonomy_ = replace(trained, editor=model.edit)
     _check_shapes(model, folder)
     model.edits_ = []
-    model.trained_ = Trained(model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_)
+    model.trained_ = Trained(
+        model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_, next_id
+    )
     if log.exists():
         _follow(model, log)
     model.folder_ = folder
