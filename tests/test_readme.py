@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import planted_corpus
 
+from subtaxa import Discovery, storage
 from subtaxa.cli import main, parser
 
 ROOT = Path(__file__).parents[1]
@@ -39,13 +41,24 @@ def commands() -> list[list[str]]:
     return [line[1:] for line in lines]
 
 
+def report_gives_corrections(tickets: Path) -> None:
+    """The file that the page of the run gives for one correction."""
+    model = Discovery.load(tickets / "run")
+    known = storage.read_run(tickets / "run")["data"]["fingerprint"]
+    rename = {"do": "rename", "category": model.taxonomy_[0].id, "name": "From the page"}
+    content = {"subtaxa corrections": 1, "run": known, "edits": len(model.edits_), "corrections": [rename]}
+    (tickets / "corrections.json").write_text(json.dumps(content), encoding="utf-8")
+
+
 def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = [command for command in commands() if command[0] != "bench"]
     assert [command[0] for command in first] == [
         *("discover", "assign", "info", "update"),
-        *("merge", "split", "rename", "undo"),
+        *("merge", "split", "rename", "undo", "edit"),
     ]
     for command in first:
+        if command[0] == "edit":
+            report_gives_corrections(tickets)
         assert main(command) == 0
     assert "categories in 3 labels" in capsys.readouterr().out
     assert (tickets / "assigned.csv").exists()

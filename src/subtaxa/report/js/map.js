@@ -79,7 +79,8 @@ function group() {
 
 /** How a dot is drawn: its colour, and its pixels as steps from its middle. Ever so much faster than paths. */
 function dot(number, faded, crowd) {
-  const radius = Math.max(1, (crowd > 20000 ? 1.3 : crowd > 4000 ? 2.1 : 3.1) * plane.pixels);
+  const room = Math.min(1, Math.max(0.6, Math.min(plane.width, plane.height) / 560)); // less on a phone
+  const radius = Math.max(1, (crowd > 20000 ? 1.3 : crowd > 4000 ? 2.1 : 3.1) * room * plane.pixels);
   const shape = SHAPES[Math.floor(number / COLOURS) % SHAPES.length];
   const reach = Math.ceil(radius);
   const inside = {
