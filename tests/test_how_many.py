@@ -10,7 +10,7 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest
-from subtaxa.how_many import choose, given, silhouettes
+from subtaxa.how_many import _Tried, choose, given, silhouettes
 
 
 def clearest(data: Planted) -> int:
@@ -66,6 +66,20 @@ def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_t
         assert numbers == sorted(set(numbers))
         assert {low.chosen, middle.chosen, high.chosen} <= set(numbers)
     assert sum(c.chosen for c in coarse) < sum(c.chosen for c in normal) < sum(c.chosen for c in fine)
+
+
+def test_a_division_that_few_texts_do_not_bear_out_is_not_made() -> None:
+    """One of three kinds has two halves that are a little clearer than the whole: a few texts leave it open."""
+    totals = []
+    for texts in (15, 400):
+        rng = np.random.default_rng(0)
+        centres = np.eye(12)[[0, 1, 2, 2]] + 0.8 * np.eye(12)[[3, 3, 4, 5]]
+        rows = np.repeat(centres, [2 * texts, 2 * texts, texts, texts], axis=0)
+        features = unit_rows(rows + 0.15 * rng.normal(size=rows.shape))
+        tried = _Tried(Forest(features, np.zeros(len(rows), dtype=np.int64)), {}, 0)
+        totals.append(tried.simplest(range(2, 7)))
+        assert max(range(2, 7), key=tried.clear) == 4
+    assert totals == [3, 4]
 
 
 def test_fixed_numbers_stay_and_the_others_are_found() -> None:
