@@ -26,7 +26,7 @@ __all__ = ["Content", "ReportData", "render_report"]
 
 # What may not stand in an HTML file: control characters, lone surrogates, noncharacters.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-SCRIPTS = ("dom", "state", "corrections", "overview", "category", "map", "export", "app")  # in this order
+SCRIPTS = ("dom", "state", "corrections", "overview", "category", "texts", "map", "selection", "export", "app")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,13 @@
 // Which part is shown, and what happens when something changes.
 
-const VIEWS = { overview: showOverview, map: showMap, category: showCategory, numbers: null, training: null, corrections: null };
+const VIEWS = {
+  overview: showOverview,
+  map: showMap,
+  category: showCategory,
+  numbers: null,
+  training: null,
+  corrections: null,
+};
 
 /** The part that the address names. */
 function active() {

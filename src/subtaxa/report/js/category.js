@@ -1,45 +1,57 @@
 // One category: what it is about, how sure it is, what it could be taken for, every text of it, and how to correct it.
 
-const PAGE = 100; // texts shown at a time
 const SOME = 5; // borderline texts
 let current = null; // the category that is shown
-let list = { query: "", order: "sure", shown: PAGE, ticked: new Set() };
 
 function showCategory(id = current) {
-  if (id !== current) list = { query: "", order: "sure", shown: PAGE, ticked: new Set() };
+  if (id !== current || !list) list = fresh();
   const c = now.categories.get(id) ?? now.labels[0]?.children[0];
   if (!c) return;
   current = c.id;
   const label = now.labels[c.label];
-  const borderline = c.members.slice(-SOME).reverse();
   $("view-category").replaceChildren(
     el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`),
     el("div", { class: "title" }, el("h2", { id: "category-title" }, badge(c), user(c.name)), chooser(c)),
-    el("dl", { class: "tiles four" },
-      tile("Texts", figure(c.size)), tile("Share of the label", meter(c.size / label.size)),
-      tile("Mean confidence", meter(c.sure)), tile("Stability", meter(c.stability))),
+    el(
+      "dl",
+      { class: "tiles four" },
+      tile("Texts", figure(c.size)),
+      tile("Share of the label", meter(c.size / label.size)),
+      tile("Mean confidence", meter(c.sure)),
+      tile("Stability", meter(c.stability)),
+    ),
     corrector(c, label),
-    el("div", { class: "pair" },
-      el("section", { class: "card" }, el("h3", {}, "Keywords"),
-        el("ul", { class: "chips" }, c.keywords.map((word) => el("li", { dir: "auto" }, word))),
-        el("h3", {}, "Could be confused with"), confusions(c)),
-      el("section", { class: "card" }, el("h3", {}, "Confidence of its texts"), histogram(c))),
-    el("div", { class: "pair" },
-      el("section", { class: "card" }, el("h3", {}, "Representative texts"),
-        el("ul", { class: "texts" }, c.examples.map((text) => el("li", { dir: "auto" }, text)))),
-      el("section", { class: "card" }, el("h3", {}, "Borderline texts"),
-        el("ul", { class: "texts doubtful" }, borderline.map((i) => el("li", { dir: "auto" }, data.texts[i], " ", el("span", { class: "count" }, percent(data.sure[i] / 100))))))),
-    el("section", { class: "card", id: "texts", "aria-label": "All texts" }));
+    el(
+      "div",
+      { class: "pair" },
+      card("Keywords", listed("chips", c.keywords), el("h3", {}, "Could be confused with"), confusions(c)),
+      card("Confidence of its texts", histogram(c)),
+      card("Representative texts", listed("texts", c.examples)),
+      card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-SOME).reverse().map(unsure))),
+    ),
+    el("section", { class: "card", id: "texts", "aria-label": "All texts" }),
+  );
   showTexts(c, label);
 }
+
+const unsure = (i) =>
+  el("li", { dir: "auto" }, data.texts[i], " ", el("span", { class: "count" }, percent(data.sure[i] / 100)));
 
 const tile = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
 
 /** A list of all categories to go to another one. */
 function chooser(c) {
-  const select = el("select", { id: "go", onchange: () => (location.hash = `category-${select.value}`) },
-    now.labels.map((label) => el("optgroup", { label: label.name },
-      label.children.map((other) => el("option", { value: other.id, selected: other.id === c.id }, other.name)))));
+  const select = el(
+    "select",
+    { id: "go", onchange: () => (location.hash = `category-${select.value}`) },
+    now.labels.map((label) =>
+      el(
+        "optgroup",
+        { label: label.name },
+        label.children.map((other) => el("option", { value: other.id, selected: other.id === c.id }, other.name)),
+      ),
+    ),
+  );
   return el("label", {}, "Go to ", select);
 }
 
@@ -49,28 +61,62 @@ function corrector(c, label) {
   const name = el("input", { id: "new-name", value: c.name, maxlength: 120, autocomplete: "off" });
   const into = el("input", { id: "into", type: "number", min: 2, max: Math.max(2, c.size), placeholder: "auto" });
   const others = label.children.filter((other) => other !== c);
-  const other = el("select", { id: "other" }, others.map((o) => el("option", { value: o.id }, `${o.name} (${figure(o.size)})`)));
+  const other = el(
+    "select",
+    { id: "other" },
+    others.map((o) => el("option", { value: o.id }, `${o.name} (${figure(o.size)})`)),
+  );
   const submit = (work) => (event) => {
     event.preventDefault();
     work();
   };
-  return el("div", { class: "card correct" },
-    el("form", { class: "tools", onsubmit: submit(() => attempt({ do: "rename", category: c.id, name: name.value.trim() })) },
-      el("label", {}, "Name ", name), el("button", {}, "Rename")),
-    others.length > 0 && el("form", { class: "tools", onsubmit: submit(() => attempt({ do: "merge", categories: [c.id, Number(other.value)] })) },
-      el("label", {}, "With ", other), el("button", {}, "Merge")),
-    c.size > 1 && el("form", { class: "tools", onsubmit: submit(() => attempt({ do: "split", category: c.id, into: Number(into.value) || null })) },
-      el("label", {}, "Into ", into), el("button", { disabled: Boolean(c.split) }, c.split ? "Split requested" : "Request split")),
-    said);
+  return el(
+    "div",
+    { class: "card correct" },
+    el(
+      "form",
+      { class: "tools", onsubmit: submit(() => attempt({ do: "rename", category: c.id, name: name.value.trim() })) },
+      el("label", {}, "Name ", name),
+      el("button", {}, "Rename"),
+    ),
+    others.length > 0 &&
+      el(
+        "form",
+        { class: "tools", onsubmit: submit(() => attempt({ do: "merge", categories: [c.id, Number(other.value)] })) },
+        el("label", {}, "With ", other),
+        el("button", {}, "Merge"),
+      ),
+    c.size > 1 &&
+      el(
+        "form",
+        {
+          class: "tools",
+          onsubmit: submit(() => attempt({ do: "split", category: c.id, into: Number(into.value) || null })),
+        },
+        el("label", {}, "Into ", into),
+        el("button", { disabled: Boolean(c.split) }, c.split ? "Split requested" : "Request split"),
+      ),
+    said,
+  );
 }
 
 function confusions(c) {
   const known = c.confused.filter(([id]) => now.categories.has(id));
   if (!known.length) return el("p", { class: "note" }, "Nothing else in its label is likely for its texts.");
-  return el("ul", { class: "plain" }, known.map(([id, share]) => {
-    const other = now.categories.get(id);
-    return el("li", {}, badge(other), link(other), el("span", { class: "count" }, `${percent(share)} likely on average`));
-  }));
+  return el(
+    "ul",
+    { class: "plain" },
+    known.map(([id, share]) => {
+      const other = now.categories.get(id);
+      return el(
+        "li",
+        {},
+        badge(other),
+        link(other),
+        el("span", { class: "count" }, `${percent(share)} likely on average`),
+      );
+    }),
+  );
 }
 
 /** How many of its texts have which confidence, in tenths. */
@@ -78,70 +124,27 @@ function histogram(c) {
   const bins = Array(10).fill(0);
   c.members.forEach((i) => (bins[Math.min(9, Math.floor(data.sure[i] / 10))] += 1));
   const most = Math.max(...bins, 1);
-  const bars = bins.map((n, i) => svg("rect", { class: "ink", x: 10 + 28 * i, width: 24, y: 96 - (88 * n) / most, height: (88 * n) / most },
-    svg("title", {}, `${10 * i} to ${10 * i + 10}%: ${plural(n, "text")}`)));
+  const bars = bins.map((n, i) =>
+    svg(
+      "rect",
+      { class: "ink", x: 10 + 28 * i, width: 24, y: 96 - (88 * n) / most, height: (88 * n) / most },
+      svg("title", {}, `${10 * i} to ${10 * i + 10}%: ${plural(n, "text")}`),
+    ),
+  );
   const marks = [0, 50, 100].map((at) => svg("text", { class: "x", x: 10 + 2.78 * at, y: 112 }, `${at}%`));
-  const says = bins.map((n, i) => (n ? `${10 * i} to ${10 * i + 10}%: ${n}` : "")).filter(Boolean).join(", ");
-  return el("figure", { class: "chart" }, svg("svg", { viewBox: "0 0 300 118", role: "img", "aria-label": `Texts by confidence: ${says}` },
-    svg("path", { class: "grid", d: "M6 96.5H294" }), bars, marks));
-}
-
-/** The texts of the category with a search, an order, and boxes to tick those that are wrong. */
-function showTexts(c, label) {
-  const search = el("input", { id: "text-search", type: "search", value: list.query, autocomplete: "off" });
-  const order = el("select", { id: "text-order" },
-    [["sure", "most certain first"], ["unsure", "least certain first"], ["row", "as in the file"]].map(([value, name]) => el("option", { value, selected: value === list.order }, name)));
-  const targets = label.children.filter((other) => other !== c);
-  const target = el("select", { id: "target" }, el("option", { value: "" }, "the next best category"),
-    targets.map((other) => el("option", { value: other.id }, other.name)));
-  const said = el("p", { class: "problem", role: "alert" });
-  const wrong = el("button", { type: "button", id: "mark", onclick: () => {
-    const rows = [...list.ticked].map((i) => data.rows[i]).sort((a, b) => a - b);
-    list.ticked.clear();
-    said.textContent = correct(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows });
-  } }, "Mark as wrong");
-  const items = el("ul", { class: "texts all" });
-  const more = el("button", { type: "button", onclick: () => {
-    list.shown += PAGE;
-    fill();
-  } });
-  const count = el("p", { class: "note", role: "status" });
-  const fill = () => {
-    const terms = list.query.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = c.members.filter((i) => terms.every((term) => data.texts[i].toLowerCase().includes(term)));
-    if (list.order === "unsure") found.reverse();
-    if (list.order === "row") found.sort((a, b) => data.rows[a] - data.rows[b]);
-    items.replaceChildren(...found.slice(0, list.shown).map(item));
-    more.hidden = found.length <= list.shown;
-    more.textContent = `Show ${figure(Math.min(PAGE, found.length - list.shown))} more`;
-    count.textContent = terms.length ? `${figure(found.length)} of ${plural(c.size, "text")} match` : "";
-    tick();
-  };
-  const tick = () => {
-    wrong.disabled = !list.ticked.size || !targets.length;
-    wrong.textContent = list.ticked.size ? `Mark ${plural(list.ticked.size, "text")} as wrong` : "Mark as wrong";
-  };
-  const item = (i) => {
-    const box = el("input", { type: "checkbox", checked: list.ticked.has(i), onchange: () => {
-      list.ticked[box.checked ? "add" : "delete"](i);
-      tick();
-    } });
-    return el("li", { class: now.wrong.has(i) ? "wrong" : "" }, el("label", {}, box, user(data.texts[i])),
-      el("span", { class: "count" }, outliers.has(i) ? "fits nowhere · " : "", now.wrong.has(i) ? "marked as wrong · " : "",
-        `row ${data.rows[i]} · ${percent(data.sure[i] / 100)}`));
-  };
-  search.addEventListener("input", later(() => {
-    Object.assign(list, { query: search.value, shown: PAGE });
-    fill();
-  }, 120));
-  order.addEventListener("change", () => {
-    Object.assign(list, { order: order.value, shown: PAGE });
-    fill();
-  });
-  $("texts").replaceChildren(
-    el("h3", {}, `All ${plural(c.size, "text")}`),
-    el("div", { class: "tools" }, el("label", {}, "Search ", search), el("label", {}, "Order ", order),
-      targets.length > 0 && el("span", { class: "end" }, el("label", {}, "Ticked texts belong to ", target), wrong)),
-    said, count, items, more);
-  fill();
+  const says = bins
+    .map((n, i) => (n ? `${10 * i} to ${10 * i + 10}%: ${n}` : ""))
+    .filter(Boolean)
+    .join(", ");
+  return el(
+    "figure",
+    { class: "chart" },
+    svg(
+      "svg",
+      { viewBox: "0 0 300 118", role: "img", "aria-label": `Texts by confidence: ${says}` },
+      svg("path", { class: "grid", d: "M6 96.5H294" }),
+      bars,
+      marks,
+    ),
+  );
 }

@@ -14,9 +14,16 @@ function showCorrections() {
   if (number > saved) {
     pending.replaceChildren(
       el("span", { class: "last" }, user(corrections[number - 1].says)),
-      el("span", { class: "end" },
+      el(
+        "span",
+        { class: "end" },
         el("button", { type: "button", onclick: undo }, "Undo"),
-        el("button", { type: "button", class: "main", onclick: downloadCorrections }, `Download ${plural(number, "correction")}`)),
+        el(
+          "button",
+          { type: "button", class: "main", onclick: downloadCorrections },
+          `Download ${plural(number, "correction")}`,
+        ),
+      ),
     );
   }
 }
@@ -46,7 +53,8 @@ function replaced(text) {
   } catch {
     return "it is not JSON";
   }
-  if (!file || file["subtaxa corrections"] !== FORMAT || !Array.isArray(file.corrections)) return "it holds no corrections of subtaxa";
+  if (!file || file["subtaxa corrections"] !== FORMAT || !Array.isArray(file.corrections))
+    return "it holds no corrections of subtaxa";
   if (file.run !== data.run) return "its corrections are of another run";
   if (file.edits !== data.edits) return "the run was edited since it was made, perhaps with this very file";
   for (const [i, correction] of file.corrections.entries()) {
@@ -62,11 +70,13 @@ function replaced(text) {
 function shaped(correction) {
   const numbers = (list) => Array.isArray(list) && list.length > 0 && list.every(Number.isInteger);
   const { do: kind, category, name, into, rows, to, categories } = correction || {};
-  return {
-    rename: () => Number.isInteger(category) && typeof name === "string",
-    split: () => Number.isInteger(category) && (into === null || Number.isInteger(into)),
-    merge: () => numbers(categories),
-    move: () => numbers(rows) && Number.isInteger(to),
-    wrong: () => numbers(rows),
-  }[kind]?.() ?? false;
+  return (
+    {
+      rename: () => Number.isInteger(category) && typeof name === "string",
+      split: () => Number.isInteger(category) && (into === null || Number.isInteger(into)),
+      merge: () => numbers(categories),
+      move: () => numbers(rows) && Number.isInteger(to),
+      wrong: () => numbers(rows),
+    }[kind]?.() ?? false
+  );
 }

@@ -55,6 +55,16 @@ const badge = (c) => el("span", { class: `badge k${c.colour}`, "aria-hidden": "t
 
 const link = (c) => el("a", { href: `#category-${c.id}` }, user(c.name));
 
+/** The user's texts or words as a list. */
+const listed = (kind, texts) =>
+  el(
+    "ul",
+    { class: kind },
+    texts.map((text) => el("li", { dir: "auto" }, text)),
+  );
+
+const card = (title, ...content) => el("section", { class: "card" }, el("h3", {}, title), ...content);
+
 /** Run a function soon, once, however often it is asked for. */
 function later(work, wait) {
   let waiting = 0;

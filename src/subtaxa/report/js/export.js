@@ -20,9 +20,13 @@ const csv = (rows) => `\ufeff${rows.map((row) => row.map(cell).join(",")).join("
 
 function downloadCategories() {
   const rows = now.labels.flatMap(({ name, children }) =>
-    children.map((c) => [c.id, name, c.name, c.size, c.stability ?? "", c.keywords.join(", "), c.examples.join(" | ")]));
-  download("categories.csv", "text/csv",
-    csv([["category_id", "label", "category", "size", "stability", "keywords", "examples"], ...rows]));
+    children.map((c) => [c.id, name, c.name, c.size, c.stability ?? "", c.keywords.join(", "), c.examples.join(" | ")]),
+  );
+  download(
+    "categories.csv",
+    "text/csv",
+    csv([["category_id", "label", "category", "size", "stability", "keywords", "examples"], ...rows]),
+  );
 }
 
 function downloadAssignments() {

@@ -13,7 +13,9 @@ let selection = null; // { category } or { texts }
 let lasso = null; // the line while it is drawn
 let waiting = 0; // for the next frame
 
-const zoom = d3.zoom().scaleExtent([0.7, 60])
+const zoom = d3
+  .zoom()
+  .scaleExtent([0.7, 60])
   .filter((event) => event.type === "wheel" || (mode() === "pan" && !event.button))
   .on("zoom", (event) => {
     transform = event.transform;
@@ -26,8 +28,10 @@ const style = (name, node = document.body) => getComputedStyle(node).getProperty
 /** The map as the state and the controls have it. */
 function showMap() {
   const chosen = $("shown").value;
-  $("shown").replaceChildren(el("option", { value: "" }, "all labels"),
-    ...data.labels.map((name, i) => el("option", { value: i, selected: String(i) === chosen }, name)));
+  $("shown").replaceChildren(
+    el("option", { value: "" }, "all labels"),
+    ...data.labels.map((name, i) => el("option", { value: i, selected: String(i) === chosen }, name)),
+  );
   fit();
   group();
   draw();
@@ -47,7 +51,15 @@ function fit() {
     plane.x[i] = box.width / 2 + (data.x[i] - SIDE / 2) * scale;
     plane.y[i] = box.height / 2 + (data.y[i] - SIDE / 2) * scale;
   }
-  zoom.extent([[0, 0], [box.width, box.height]]).translateExtent([[-box.width, -box.height], [2 * box.width, 2 * box.height]]);
+  zoom
+    .extent([
+      [0, 0],
+      [box.width, box.height],
+    ])
+    .translateExtent([
+      [-box.width, -box.height],
+      [2 * box.width, 2 * box.height],
+    ]);
 }
 
 /** Sort the dots by how they look, and find the places of the names. */
@@ -68,10 +80,16 @@ function group() {
     if (!looks.has(look)) looks.set(look, []);
     looks.get(look).push(i);
   });
-  groups = [...looks].sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded ones below
+  groups = [...looks]
+    .sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded ones below
     .map(([look, list]) => [dot(Number(look.slice(1)), look[0] === "f", shown.length), list]);
-  tree = d3.quadtree(shown, (i) => plane.x[i], (i) => plane.y[i]);
-  anchors = [...now.categories.values()].filter((c) => c.size && (only === "" || c.label === Number(only)))
+  tree = d3.quadtree(
+    shown,
+    (i) => plane.x[i],
+    (i) => plane.y[i],
+  );
+  anchors = [...now.categories.values()]
+    .filter((c) => c.size && (only === "" || c.label === Number(only)))
     .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
     .map((c) => ({ c, x: d3.median(c.members, (i) => plane.x[i]), y: d3.median(c.members, (i) => plane.y[i]) }));
   showKey(only, byCategory);
@@ -179,10 +197,20 @@ function drawLasso(context) {
 
 function showKey(only, byCategory) {
   const items = byCategory
-    ? (only === "" ? [] : now.labels[Number(only)].children.map((c) => [c.colour, c.name]))
+    ? only === ""
+      ? []
+      : now.labels[Number(only)].children.map((c) => [c.colour, c.name])
     : data.labels.map((name, i) => [i, name]).filter(([i]) => only === "" || i === Number(only));
-  const mark = (number) => svg("svg", { class: `k${number % COLOURS}`, viewBox: "-5 -5 10 10", width: 11, height: 11, "aria-hidden": "true" },
-    { round: svg("circle", { r: 4.5 }), square: svg("rect", { x: -4, y: -4, width: 8, height: 8 }), diamond: svg("path", { d: "M0-5 5 0 0 5-5 0Z" }) }[SHAPES[Math.floor(number / COLOURS) % 3]]);
+  const mark = (number) =>
+    svg(
+      "svg",
+      { class: `k${number % COLOURS}`, viewBox: "-5 -5 10 10", width: 11, height: 11, "aria-hidden": "true" },
+      {
+        round: svg("circle", { r: 4.5 }),
+        square: svg("rect", { x: -4, y: -4, width: 8, height: 8 }),
+        diamond: svg("path", { d: "M0-5 5 0 0 5-5 0Z" }),
+      }[SHAPES[Math.floor(number / COLOURS) % 3]],
+    );
   $("key").replaceChildren(...items.map(([number, name]) => el("li", {}, mark(number), user(name))));
 }
 
@@ -204,8 +232,10 @@ function hover(event) {
   if (i === undefined) return;
   const c = now.categories.get(now.of[i]);
   const text = data.texts[i].length > 280 ? `${data.texts[i].slice(0, 279)}…` : data.texts[i];
-  $("tip").replaceChildren(el("p", { dir: "auto" }, text),
-    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.sure[i] / 100)}`));
+  $("tip").replaceChildren(
+    el("p", { dir: "auto" }, text),
+    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.sure[i] / 100)}`),
+  );
   const [x, y] = d3.pointer(event, $("plane"));
   const { offsetWidth, offsetHeight } = $("tip");
   $("tip").style.left = `${Math.max(4, Math.min(x + 14, plane.width - offsetWidth - 4))}px`;
@@ -223,48 +253,10 @@ function endLasso() {
   const line = lasso;
   lasso = null;
   if (!line || line.length < 3) return draw();
-  const inside = groups.flatMap(([, list]) => list)
+  const inside = groups
+    .flatMap(([, list]) => list)
     .filter((i) => d3.polygonContains(line, transform.apply([plane.x[i], plane.y[i]])));
   select(inside.length ? { texts: inside } : null);
-}
-
-function showSelection() {
-  const panel = $("selected");
-  if (selection?.category !== undefined && !now.categories.has(selection.category)) selection = null;
-  if (!selection) {
-    panel.replaceChildren(el("h3", {}, "Nothing is selected"),
-      el("p", { class: "note" }, "Each dot is a text; its colour and shape tell its label. Near dots are similar texts. How far apart distant ones are means little."),
-      el("p", { class: "note" }, "Click a dot to see its category, or choose Lasso and draw around some texts to read or move them. The wheel zooms."));
-  } else if (selection.texts) {
-    panel.replaceChildren(...someTexts(selection.texts));
-  } else {
-    const c = now.categories.get(selection.category);
-    panel.replaceChildren(
-      el("p", { class: "eyebrow" }, user(data.labels[c.label])), el("h3", {}, badge(c), link(c)),
-      el("p", { class: "facts" }, `${plural(c.size, "text")} · confidence ${percent(c.sure)} · stability ${percent(c.stability)}`),
-      el("ul", { class: "chips" }, c.keywords.slice(0, 6).map((word) => el("li", { dir: "auto" }, word))),
-      el("ul", { class: "texts" }, c.examples.slice(0, 4).map((text) => el("li", { dir: "auto" }, text))),
-      el("button", { type: "button", onclick: () => select(null) }, "Clear"));
-  }
-}
-
-/** What a lasso caught: of which categories, some of the texts, and where to move them. */
-function someTexts(texts) {
-  const counts = d3.rollups(texts, (list) => list.length, (i) => now.of[i]).sort((a, b) => b[1] - a[1]);
-  const labels = new Set(counts.map(([id]) => now.categories.get(id).label));
-  const said = el("p", { class: "problem", role: "alert" });
-  const target = el("select", { id: "lasso-target" }, el("option", { value: "" }, "the next best category"),
-    ...(labels.size === 1 ? now.labels[[...labels][0]].children.map((c) => el("option", { value: c.id }, c.name)) : []));
-  const rows = texts.map((i) => data.rows[i]).sort((a, b) => a - b);
-  const move = () => (said.textContent = correct(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows }));
-  return [
-    el("h3", {}, `${plural(texts.length, "text")} selected`),
-    el("ul", { class: "plain" }, counts.slice(0, 8).map(([id, n]) => el("li", {}, badge(now.categories.get(id)), link(now.categories.get(id)), el("span", { class: "count" }, figure(n))))),
-    labels.size === 1 ? el("div", { class: "tools" }, el("label", {}, "They belong to ", target), el("button", { type: "button", onclick: move }, "Move")) : el("p", { class: "note" }, "They are of several labels; texts of one label can be moved."),
-    said,
-    el("ul", { class: "texts" }, texts.slice(0, 30).map((i) => el("li", { dir: "auto" }, data.texts[i]))),
-    el("button", { type: "button", onclick: () => select(null) }, "Clear"),
-  ];
 }
 
 function wireMap() {
@@ -300,7 +292,10 @@ function wireMap() {
   $("farther").addEventListener("click", () => view.call(zoom.scaleBy, 1 / 1.6));
   $("whole").addEventListener("click", () => view.call(zoom.transform, d3.zoomIdentity));
   for (const id of ["colour", "shown"]) $(id).addEventListener("change", () => select(selection));
-  $("find").addEventListener("input", later(() => select(selection), 150));
+  $("find").addEventListener(
+    "input",
+    later(() => select(selection), 150),
+  );
   $("map-tools").addEventListener("change", () => canvas.classList.toggle("lasso", mode() === "lasso"));
   $("map-tools").addEventListener("submit", (event) => event.preventDefault());
   const again = later(() => active() === "map" && showMap(), 100);

@@ -25,54 +25,101 @@ function showOverview() {
     shown += children.length;
     return children.length ? labelPart(label, number, children.sort(ORDERS[$("sort").value]), hits) : null;
   });
-  $("matches").textContent = terms.length ? `${plural(shown, "category", "categories")} and ${plural([...hits.values()].reduce((a, b) => a + b, 0), "text")} match.` : "";
+  $("matches").textContent = terms.length
+    ? `${plural(shown, "category", "categories")} and ${plural(
+        [...hits.values()].reduce((a, b) => a + b, 0),
+        "text",
+      )} match.`
+    : "";
   $("fold").textContent = folded.size === data.labels.length ? "Unfold all" : "Fold all";
   $("tree").replaceChildren(...parts.filter(Boolean));
 }
 
 function labelPart(label, number, children, hits) {
   const open = !folded.has(number);
-  const toggle = el("button", { type: "button", class: "fold", "aria-expanded": String(open), "aria-controls": `label${number}`,
-    onclick: () => {
-      folded[open ? "add" : "delete"](number);
-      showOverview();
-      $("tree").querySelector(`[aria-controls="label${number}"]`)?.focus();
-    } }, user(label.name));
+  const toggle = el(
+    "button",
+    {
+      type: "button",
+      class: "fold",
+      "aria-expanded": String(open),
+      "aria-controls": `label${number}`,
+      onclick: () => {
+        folded[open ? "add" : "delete"](number);
+        showOverview();
+        $("tree").querySelector(`[aria-controls="label${number}"]`)?.focus();
+      },
+    },
+    user(label.name),
+  );
   const facts = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all`;
-  return el("section", { class: "card label" },
+  return el(
+    "section",
+    { class: "card label" },
     el("div", { class: "label-head" }, el("h3", {}, toggle), el("p", { class: "facts" }, facts)),
     bar(label),
-    el("div", { id: `label${number}`, class: "scroll", hidden: !open }, open ? table(label, children, hits) : null));
+    el("div", { id: `label${number}`, class: "scroll", hidden: !open }, open ? table(label, children, hits) : null),
+  );
 }
 
 /** The label as one bar, divided by the sizes of its categories. */
 function bar(label) {
-  const parts = label.children.filter((c) => c.size).map((c) => {
-    const share = c.size / label.size;
-    const part = el("a", { href: `#category-${c.id}`, class: `k${c.colour}`, tabindex: -1, "aria-hidden": "true",
-      title: `${c.place} · \u2068${c.name}\u2069 · ${plural(c.size, "text")}` }, share >= 0.05 ? String(c.place) : "");
-    part.style.flexGrow = String(c.size);
-    return part;
-  });
+  const parts = label.children
+    .filter((c) => c.size)
+    .map((c) => {
+      const share = c.size / label.size;
+      const part = el(
+        "a",
+        {
+          href: `#category-${c.id}`,
+          class: `k${c.colour}`,
+          tabindex: -1,
+          "aria-hidden": "true",
+          title: `${c.place} · \u2068${c.name}\u2069 · ${plural(c.size, "text")}`,
+        },
+        share >= 0.05 ? String(c.place) : "",
+      );
+      part.style.flexGrow = String(c.size);
+      return part;
+    });
   return el("div", { class: "bar" }, parts);
 }
 
 function table(label, children, hits) {
   const head = ["Category", "Texts", "Confidence", "Stability", "Keywords"];
   const rows = children.flatMap((c) => [
-    el("tr", {},
-      el("th", { scope: "row" }, badge(c), link(c),
+    el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        badge(c),
+        link(c),
         c.split ? el("span", { class: "flag" }, "split requested") : null,
-        hits.has(c.id) ? el("span", { class: "flag" }, plural(hits.get(c.id), "match", "matches")) : null),
+        hits.has(c.id) ? el("span", { class: "flag" }, plural(hits.get(c.id), "match", "matches")) : null,
+      ),
       el("td", {}, figure(c.size)),
       el("td", {}, meter(c.sure)),
       el("td", {}, meter(c.stability)),
-      el("td", { class: "words" }, user(c.keywords.slice(0, 6).join(", ")))),
-    el("tr", { class: "printed" }, el("td", { colspan: 5 }, el("ul", { class: "texts" },
-      c.examples.slice(0, 3).map((text) => el("li", { dir: "auto" }, text))))),
+      el("td", { class: "words" }, user(c.keywords.slice(0, 6).join(", "))),
+    ),
+    el("tr", { class: "printed" }, el("td", { colspan: 5 }, listed("texts", c.examples.slice(0, 3)))),
   ]);
-  return el("table", { class: "tree", "aria-label": `Categories of ${label.name}` },
-    el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows));
+  return el(
+    "table",
+    { class: "tree", "aria-label": `Categories of ${label.name}` },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        head.map((name) => el("th", { scope: "col" }, name)),
+      ),
+    ),
+    el("tbody", {}, rows),
+  );
 }
 
 /** Arrow keys go from one category of the tree to the next. */

@@ -42,7 +42,9 @@ function problem({ categories, of }, correction) {
   if (missing !== undefined) return `there is no category ${missing}`;
   const unknown = rows.find((row) => !positions.has(row));
   if (unknown !== undefined) return `there is no row ${unknown}`;
-  const labels = new Set([...needed, ...rows.map((row) => of[positions.get(row)])].map((id) => categories.get(id).label));
+  const labels = new Set(
+    [...needed, ...rows.map((row) => of[positions.get(row)])].map((id) => categories.get(id).label),
+  );
   if (kind === "merge" && new Set(needed).size < 2) return "choose another category to merge with";
   if (kind === "merge" && labels.size > 1) return "only categories of one label can be merged";
   if (kind === "move" && labels.size > 1) return "a text moves only within its label";
