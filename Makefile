@@ -5,7 +5,7 @@ export XDG_CACHE_HOME := $(CURDIR)/.cache
 export HF_HOME := $(CURDIR)/.cache/huggingface
 export HF_HUB_OFFLINE := 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: .venv/installed
 	.venv/bin/subtaxa demo --out demo --overwrite
@@ -17,6 +17,9 @@ lint: .venv/installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+
+bench: .venv/installed
+	.venv/bin/python benchmarks/speed_page.py ../shared/data
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "Setting up .venv (about two minutes)"

@@ -22,7 +22,10 @@ def slow_reciprocal(indices: Tensor, kept: Tensor) -> list[list[bool]]:
         {j for j, counts in zip(row, mask, strict=True) if counts}
         for row, mask in zip(indices.tolist(), kept.tolist(), strict=True)
     ]
-    return [[i in lists[j] for j in row] for i, row in enumerate(indices.tolist())]
+    return [
+        [counts and i in lists[j] for j, counts in zip(row, mask, strict=True)]
+        for i, (row, mask) in enumerate(zip(indices.tolist(), kept.tolist(), strict=True))
+    ]
 
 
 def largest(row: list[float], m: int) -> frozenset[int]:

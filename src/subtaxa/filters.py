@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 
@@ -18,24 +20,25 @@ def label_filter(indices: Tensor, labels: Tensor) -> Tensor:
 
 
 def reciprocal_filter(indices: Tensor, kept: Tensor) -> Tensor:
-    """Keep j if i is in j's own list as well. `kept` says which entries of the lists count (the paper: after the label
-    filter; the released code: all of them)."""
-    n = len(indices)
-    own = torch.arange(n, device=indices.device)[:, None]  # (N, 1)
-    forward = own * n + indices  # (N, k): the pair i→j as one number
-    listed = forward[kept].sort().values  # (E,)
-    if len(listed) == 0:
-        return torch.zeros_like(kept)
-    backward = indices * n + own  # (N, k): the pair j→i
-    place = torch.searchsorted(listed, backward).clamp_(max=len(listed) - 1)
-    return listed[place] == backward
+    """Keep j if i is in j's own list as well. `kept` says which entries of the lists are there at all (the paper: those
+    that the label filter left; the released code: all of them)."""
+    n, k = indices.shape
+    lists = kept.cpu().numpy()
+    begins = np.concatenate([[0], lists.sum(1).cumsum()])  # (N + 1,)
+    named = csr_matrix((1 + np.flatnonzero(lists), indices.cpu().numpy()[lists], begins), shape=(n, n))
+    naming = named.T.tocsr()  # who has i in their list; transposing sorts, which costs less than any other way
+    named = naming.T.tocsr()
+    naming.data = np.ones(naming.nnz, dtype=np.int64)
+    mutual = np.zeros(n * k, dtype=bool)
+    mutual[named.multiply(naming).data - 1] = True
+    return torch.from_numpy(mutual.reshape(n, k)).to(kept.device) & kept
 
 
 def rank_filter(queries: Tensor, queue: Tensor, indices: Tensor, m: int) -> Tensor:
     """Keep j if the set of its m largest components is the set of i's m largest."""
-    top = torch.cat([queries, queue]).topk(m, dim=1).indices.sort(dim=1).values  # (2N, m)
-    identity = torch.unique(top, dim=0, return_inverse=True)[1]  # (2N,): equal sets, equal number
-    of_queries, of_queue = identity[: len(queries)], identity[len(queries) :]
+    generator = torch.Generator().manual_seed(0)
+    code = torch.randint(-(2**62), 2**62, (queries.shape[1],), generator=generator).to(queries.device)  # (D,)
+    of_queries, of_queue = (code[rows.topk(m, dim=1).indices].sum(1) for rows in (queries, queue))  # (N,) one per set
     return of_queue[indices] == of_queries[:, None]  # (N, k)
 
 

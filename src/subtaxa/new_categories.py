@@ -28,7 +28,7 @@ def new_categories(old: Floats, old_labels: Ints, new: Floats, new_labels: Ints,
     labels = np.concatenate([old_labels, new_labels])  # (N,)
     is_new = np.arange(len(labels)) >= len(old)  # (N,)
     near = retrieve_within(features, features, torch.from_numpy(labels), NEIGHBOURS + 1)
-    mutual = (near.valid & reciprocal_filter(near.indices, near.valid)).numpy()  # (N, 1 + k)
+    mutual = reciprocal_filter(near.indices, near.valid).numpy()  # (N, 1 + k)
     indices, valid = near.indices.numpy(), near.valid.numpy().copy()
     valid[:, 0] = False  # the text itself
     alone = _odds(_share(is_new[indices] & valid, valid))

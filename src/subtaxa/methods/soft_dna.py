@@ -68,7 +68,7 @@ class SoftDNA(QueueMethod):
 
     def trust(self, neighbours: Neighbours) -> Tensor:
         """The pairs (N, k) that name each other."""
-        return neighbours.valid & reciprocal_filter(neighbours.indices, neighbours.valid)
+        return reciprocal_filter(neighbours.indices, neighbours.valid)
 
     def fade(self, epoch: int) -> float:
         """The last of k neighbours counts one in this many times as much as the first."""

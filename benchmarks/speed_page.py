@@ -1,0 +1,47 @@
+"""Every claim about speed, measured in one go: `make bench`. Ends with 1 if a ratio is worse than its bar.
+
+    python benchmarks/speed_page.py ../shared/data
+
+The features are those of HWU64's training texts by the encoder that comes along. It writes results/speed.json and
+prints the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from common import cores
+from speed import released, start
+
+from subtaxa.bench.datasets import load
+from subtaxa.encoder import Encoder
+
+HERE = Path(__file__).parent.parent
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder of the authors' files")
+    given = parser.parse_args()
+    rows = start.measure()
+    data = load("hwu64", given.data)
+    encoder = Encoder("packaged", trained_layers=0)
+    features = encoder.features(encoder.tokenise(data.train.texts))
+    names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
+    rows += released.measure(features, torch.tensor([names[label] for label in data.train.coarse]))
+    content = {"cores": cores(), "rows": [asdict(row) | {"met": row.met} for row in rows]}
+    (HERE / "results" / "speed.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    print("| | measured | bar | how |\n|---|---|---|---|")
+    for row in rows:
+        bar = f"{'≥' if row.least else '≤'} {row.bar:.3g}{'' if row.met else ', missed'}"
+        print(f"| {row.what} | {row.value:.3g} {row.unit} | {bar} | {row.how} |")
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
