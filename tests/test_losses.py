@@ -10,6 +10,7 @@ from planted import LargestTensor, unit_tensor
 from torch import Tensor
 from torch.nn import functional as F
 
+from subtaxa import losses
 from subtaxa.losses import multi_positive_nce, rank_weights
 
 B, N, D, K = 6, 20, 8, 4
@@ -137,6 +138,34 @@ def test_no_tensor_of_batch_by_queue_by_dimensions() -> None:
     assert 0 < watched.cells <= rows * dim
     assert queries.grad is not None
     assert torch.isfinite(queries.grad).all()
+
+
+@pytest.mark.parametrize("cells", [1, 7 * B, N * B - 1])
+@pytest.mark.parametrize("kind", ["0/1", "fractional"])
+def test_a_long_queue_in_pieces_gives_the_same(cells: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and gradients, with one row at a time, some, and nearly all."""
+    queries, queue, positives, weights = case(0, kind)
+
+    def found() -> tuple[float, float, Tensor]:
+        leaf = queries.clone().requires_grad_()
+        alignment, uniformity = multi_positive_nce(leaf, queue, positives, weights, TAU)
+        (alignment + 2 * uniformity).backward()
+        assert leaf.grad is not None
+        return float(alignment.detach()), float(uniformity.detach()), leaf.grad
+
+    whole = found()
+    monkeypatch.setattr(losses, "CELLS", cells)
+    pieces = found()
+    assert pieces[:2] == pytest.approx(whole[:2], abs=1e-10)
+    assert torch.allclose(pieces[2], whole[2], atol=1e-10)
+
+
+def test_a_long_queue_is_never_compared_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losses, "CELLS", 300)
+    queries, queue = unit_tensor(B, D, 0).requires_grad_(), unit_tensor(5000, D, 1)
+    with LargestTensor() as watched:
+        sum(multi_positive_nce(queries, queue, torch.zeros(B, K).long(), torch.ones(B, K), TAU)).backward()
+    assert 0 < watched.cells <= D * 300  # of 5000·B products
 
 
 def test_rank_weights_by_hand() -> None:

@@ -165,6 +165,7 @@ def correct(reader: Reader, taxonomy: Taxonomy) -> None:
     page.locator("#new-name").fill("my own name")
     page.get_by_role("button", name="Rename").click()
     assert page.locator("#category-title bdi").inner_text() == "my own name"
+    assert page.locator("#view-category .eyebrow").inner_text().endswith("named by you")
     page.locator("#texts li input").first.check()
     page.locator("#mark").click()
     assert page.locator("#texts li.wrong").count() == 1

@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+CELLS = 2**25  # logits held at once: 128 MB of float32
 
 
 def multi_positive_nce(
@@ -14,8 +17,23 @@ def multi_positive_nce(
 
     Their sum is L_DNA. `positives` (B, k) are queue rows and `weights` (B, k) how much each counts: DNA's filters give
     0 or 1, DOWN's ranks something between. Weights are averaged inside the sum, so every query counts the same.
+    Against a very long queue the logits are never there all at once.
     """
-    return weighted_nce(queries @ queue.T / temperature, positives, weights)
+    if len(queries) * len(queue) <= CELLS:
+        return weighted_nce(queries @ queue.T / temperature, positives, weights)
+    queries = queries / temperature
+    near = torch.einsum("bd,bkd->bk", queries, queue[positives])  # (B, k)
+    attraction = (weights * near).sum(1) / weights.sum(1)  # (B,)
+    return -attraction.mean(), _log_sum(queries, queue).mean()
+
+
+def _log_sum(queries: Tensor, queue: Tensor) -> Tensor:
+    """log Σ exp(q·m) over the rows m of the queue (B,), some rows at a time; their logits are made anew going back."""
+    parts = [
+        checkpoint(lambda q, rows: torch.logsumexp(q @ rows.T, dim=1), queries, rows, use_reentrant=False)
+        for rows in queue.split(max(1, CELLS // len(queries)))
+    ]
+    return torch.logsumexp(torch.stack(parts), dim=0)
 
 
 def weighted_nce(

@@ -56,6 +56,7 @@ def _content(content: Content) -> dict[str, Any]:
                 "id": c.id,
                 "label": labels[c.parent],
                 "name": cut(c.name, 120),
+                "namer": "you" if c.named else cut(c.namer, 60) if c.namer else "",
                 "keywords": [cut(word, 60) for word in c.keywords],
                 "examples": [cut(text) for text in c.examples],
                 "stability": c.stability,

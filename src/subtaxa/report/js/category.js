@@ -10,7 +10,7 @@ function showCategory(id = current) {
   current = c.id;
   const label = now.labels[c.label];
   $("view-category").replaceChildren(
-    el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`),
+    el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`, c.namer ? ` · named by ${c.namer}` : ""),
     el("div", { class: "title" }, el("h2", { id: "category-title" }, badge(c), user(c.name)), chooser(c)),
     el(
       "dl",

@@ -63,7 +63,7 @@ function problem({ categories, of }, correction) {
 function carryOut(state, correction) {
   const { categories, of, wrong } = state;
   const { do: kind, rows = [] } = correction;
-  if (kind === "rename") categories.get(correction.category).name = correction.name;
+  if (kind === "rename") Object.assign(categories.get(correction.category), { name: correction.name, namer: "you" });
   if (kind === "split") categories.get(correction.category).split = correction.into || "some";
   if (kind === "merge") {
     const [first, ...others] = correction.categories;
