@@ -14,8 +14,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium without a window. Without one the tests are skipped, but not in CI."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Chromium without a window, which leaves nothing in the home. Without it the tests are skipped, but not in CI."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, NAMES)), None)
@@ -23,7 +23,12 @@ def browser() -> Iterator[Any]:
         reason = "there is no Chromium: install it (Debian: apt-get install chromium) to test the report's page"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])  # no sandbox for root
+        room = {"HOME": str(tmp_path_factory.mktemp("home")), "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("config"))}
+        opened = playwright.chromium.launch(
+            executable_path=found,
+            args=["--no-sandbox"],  # root has none
+            env={**os.environ, **room},
+        )
         yield opened
         opened.close()
 

@@ -135,7 +135,7 @@ def test_reciprocal_filter_looks_at_the_lists_as_retrieved(tiny_encoder: str) ->
         started(tiny_encoder, *names).reciprocal(neighbours, kept) for names in (["unfiltered_reciprocal"], [])
     )
     assert wide.tolist() == [[True, True], [True, True], [True, False]]
-    assert narrow.tolist() == [[True, False], [True, True], [True, False]]
+    assert narrow.tolist() == [[True, False], [True, False], [True, False]]
     on, off = started(tiny_encoder, "unfiltered_reciprocal"), started(tiny_encoder)
     on.begin_epoch(1)
     off.begin_epoch(1)

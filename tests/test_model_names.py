@@ -383,7 +383,8 @@ def test_a_signal_costs_one_name(
     run: Path, serve: Callable[..., Model], capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
     before = names(run)
-    handler = signal.getsignal(signal.SIGTERM)
+    terminate = signal.getsignal(signal.SIGTERM)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
 
     def stop() -> Raw:
         os.kill(os.getpid(), number)
@@ -393,7 +394,8 @@ def test_a_signal_costs_one_name(
     try:
         assert main(arguments) == 128 + number
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGINT, interrupt)
     error = capsys.readouterr().err
     assert "llama named 1 of 6 categories; tokens: 100 sent, 3 received\n" in error
     assert error.endswith("subtaxa: stopped (the names so far are kept)\n")
