@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
 from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
+from subtaxa.describing import describe
 from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
@@ -24,11 +25,10 @@ from subtaxa.identity import open_checkpoint
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.naming import name_categories, representatives
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
 from subtaxa.settings import NAMES, Settings
-from subtaxa.taxonomy import Category, Taxonomy
+from subtaxa.taxonomy import Taxonomy
 from subtaxa.text_map import text_map
 from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
@@ -140,7 +140,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             before = untrained.cpu().numpy()
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
-            clusters, assignment, taxonomy = _describe(ordered, features, numbers, names, clusters, stability)
+            clusters, assignment, taxonomy = describe(ordered, features, numbers, names, clusters, stability)
         sure = sureness(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
         places = text_map(features, self.seed, progress)
 
@@ -302,28 +302,3 @@ def _choices(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[
     if want.total is not None and not want.fixed:
         return given(forest.share_out(want.total))
     return choose(forest, granularity, want.fixed, seed)
-
-
-def _describe(
-    texts: list[str],
-    features: Floats,
-    labels: Ints,
-    names: NDArray[np.str_],
-    clusters: Clusters,
-    stability: NDArray[np.float64],
-) -> tuple[Clusters, Ints, Taxonomy]:
-    """The taxonomy, its categories numbered by label and then by falling size, and everything else in that order."""
-    assignment = clusters.nearest(features, labels)
-    sizes = np.bincount(assignment, minlength=len(clusters))
-    rank = np.lexsort((np.arange(len(sizes)), -sizes, clusters.parents))
-    rank = rank[sizes[rank] > 0]
-    clusters = Clusters(clusters.centroids[rank], clusters.parents[rank])
-    assignment = clusters.nearest(features, labels)
-    words = name_categories(texts, assignment, clusters.parents)
-    found = []
-    for i, parent in enumerate(clusters.parents):
-        members = np.flatnonzero(assignment == i)
-        examples = representatives(texts, features, members, clusters.centroids[i])
-        stable = round(float(stability[rank[i]]), 4)
-        found.append(Category(i, str(names[parent]), words[i].name, words[i].keywords, examples, len(members), stable))
-    return clusters, assignment, Taxonomy(tuple(found))

@@ -23,8 +23,12 @@ def multi_positive_nce(
         return weighted_nce(queries @ queue.T / temperature, positives, weights)
     queries = queries / temperature
     near = torch.einsum("bd,bkd->bk", queries, queue[positives])  # (B, k)
-    attraction = (weights * near).sum(1) / weights.sum(1)  # (B,)
-    return -attraction.mean(), _log_sum(queries, queue).mean()
+    return _alignment(near, weights), _log_sum(queries, queue).mean()
+
+
+def _alignment(near: Tensor, weights: Tensor) -> Tensor:
+    """How far the queries are from their positives, given the logits of these (B, k)."""
+    return -((weights * near).sum(1) / weights.sum(1)).mean()
 
 
 def _log_sum(queries: Tensor, queue: Tensor) -> Tensor:
@@ -42,8 +46,7 @@ def weighted_nce(
     """As `multi_positive_nce`, from logits (B, N). STAR's `penalty` (B, N) is the logarithm of a factor on each term of
     the denominator."""
     uniformity = torch.logsumexp(logits if penalty is None else logits + penalty, dim=1).mean()
-    attraction = (weights * logits.gather(1, positives)).sum(1) / weights.sum(1)  # (B,)
-    return -attraction.mean(), uniformity
+    return _alignment(logits.gather(1, positives), weights), uniformity
 
 
 def rank_weights(k: int, base: float) -> Tensor:
