@@ -22,8 +22,8 @@ from sklearn.metrics import adjusted_mutual_info_score
 from subtaxa import Discovery
 from subtaxa.bench.datasets import load
 from subtaxa.bench.scoring import score
-from subtaxa.clustering import Floats, Forest, Ints, categories, means, unit
-from subtaxa.how_many import choose, readable, silhouettes
+from subtaxa.clustering import Floats, Forest, Ints, categories, means, silhouettes, unit
+from subtaxa.how_many import choose, readable
 
 MOST = 30  # categories below a label that are tried
 

@@ -9,8 +9,8 @@ import pytest
 from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
-from subtaxa.clustering import Forest
-from subtaxa.how_many import _Tried, choose, given, silhouettes
+from subtaxa.clustering import Forest, silhouettes
+from subtaxa.how_many import _Tried, choose, given
 
 
 def clearest(data: Planted) -> int:

@@ -1,8 +1,9 @@
 """Features to categories: how many there are below each coarse label, their centroids, and who belongs to which.
 
 Each coarse label is clustered on its own, so every category has exactly one parent. A Ward tree per label gives all
-numbers of categories at once. It is cut into twice as many clusters as wanted, which are merged with less regard to
-size (merging.py), and spherical k-means polishes the result. N texts, n of one label, K categories, D dimensions.
+numbers of categories at once. It is cut into twice as many clusters as wanted, which are merged with more or less
+regard to size (merging.py), and spherical k-means polishes the result; the clearest result is taken. N texts, n of one
+label, K categories, D dimensions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from subtaxa.errors import SettingError
-from subtaxa.merging import merge
+from subtaxa.merging import POWERS, merge
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -26,6 +27,7 @@ Ints = NDArray[np.int64]
 LARGEST_TREE = 4000  # texts of a label that become leaves of its own; a larger label is first gathered into
 MICRO = 1000  # micro-clusters
 FINER = 2  # times as many clusters as wanted are merged into the categories
+SAMPLE = 8000  # texts looked at to judge how clear-cut a result is
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,31 @@ def cluster(
 
 
 def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], None] = lambda n: None) -> Clusters:
-    """The categories, a number of them below each label."""
-    centroids = []
-    for tree, k in zip(forest.trees, numbers, strict=True):
-        small = tree.cut(min(FINER * k, tree.most))  # (n,)
-        into = merge(*means(tree.features, small, int(small.max()) + 1), k)
-        centroids.append(_lloyd(tree.features, unit(means(tree.features, into[small], k)[0])))
-        advance(len(tree.features))
-    return Clusters(np.concatenate(centroids), np.repeat(np.arange(len(numbers)), numbers))
+    """The categories, a number of them below each label: by the regard to sizes that makes them the clearest."""
+    owner = np.empty(len(forest.features), dtype=np.int64)
+    for label, members in enumerate(forest.members):
+        owner[members] = label
+    rows = np.random.default_rng(0).permutation(len(owner))[:SAMPLE]
+    small = [tree.cut(min(FINER * k, tree.most)) for tree, k in zip(forest.trees, numbers, strict=True)]  # (n,) each
+    parents = np.repeat(np.arange(len(numbers)), numbers)
+    found = [
+        Clusters(
+            np.concatenate([_merged(*parts, power) for parts in zip(forest.trees, small, numbers, strict=True)]),
+            parents,
+        )
+        for power in POWERS
+    ]
+    clear = [
+        silhouettes(forest.features, some.nearest(forest.features, owner), len(some), rows).mean() for some in found
+    ]
+    advance(len(owner))
+    return found[int(np.argmax(clear))]
+
+
+def _merged(tree: WardTree, small: Ints, k: int, power: float) -> Floats:
+    """The centroids (k, D) of one label's small clusters (n,) merged into k."""
+    into = merge(*means(tree.features, small, int(small.max()) + 1), k, power)
+    return _lloyd(tree.features, unit(means(tree.features, into[small], k)[0]))
 
 
 def check_number(number: int, least: int, most: int) -> None:
@@ -153,6 +172,25 @@ def means(features: Floats, assignment: Ints, k: int) -> tuple[NDArray[np.float6
     member = csr_matrix((np.ones(n), assignment, np.arange(n + 1)), shape=(n, k))  # one 1 in each row
     sizes = np.bincount(assignment, minlength=k)
     return np.asarray(member.T @ features) / np.maximum(sizes, 1)[:, None], sizes
+
+
+def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:
+    """The exact cosine silhouette of some rows, without any N x N matrix.
+
+    The mean cosine distance from a unit vector to the members of a category is 1 minus its product with their mean.
+    """
+    centres, sizes = means(features, assignment, k)
+    own, some = assignment[rows], np.arange(len(rows))
+    distance = 1.0 - features[rows] @ centres.T.astype(np.float32)  # (n, K)
+    inside = distance[some, own] * sizes[own] / np.maximum(sizes[own] - 1, 1)  # (n,) without the text itself
+    distance[some, own] = np.inf
+    distance[:, sizes == 0] = np.inf
+    outside = distance.min(1)
+    judged = (sizes[own] > 1) & np.isfinite(outside)  # a text alone, or without any other category, scores 0
+    score = np.zeros(len(rows))
+    inside, outside = inside[judged], outside[judged]
+    score[judged] = (outside - inside) / np.maximum(np.maximum(inside, outside), 1e-12)
+    return score
 
 
 def unit(rows: NDArray[np.floating]) -> Floats:

@@ -34,6 +34,7 @@ from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
+from subtaxa.words import word_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +128,18 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
         with progress.step("Placing all texts before training", len(ordered)) as step:
             untrained = encoder.features(tokens, advance=step.advance)
-        training = TrainingData(tokens, torch.from_numpy(numbers), len(names), number, estimating, untrained)
+        with progress.step("Comparing the words"):
+            words = torch.from_numpy(word_features(ordered))
+        training = TrainingData(
+            tokens,
+            torch.from_numpy(numbers),
+            len(names),
+            number,
+            estimating,
+            untrained,
+            words,
+            lambda forest: [choice.chosen for choice in _choices(forest, want, self.granularity, self.seed)],
+        )
         folder = open_checkpoint(checkpoint, data, settings, self.seed)
         history = train(encoder, training, settings, self.seed, progress, folder)
         with progress.step("Placing all texts", len(ordered)) as step:

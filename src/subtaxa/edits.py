@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subtaxa.clustering import Forest, cluster
+from subtaxa.clustering import Forest, cluster, silhouettes
 from subtaxa.errors import InputError
 from subtaxa.filing import Filing
-from subtaxa.how_many import silhouettes
 from subtaxa.taxonomy import Taxonomy
 
 if TYPE_CHECKING:

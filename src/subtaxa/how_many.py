@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import Floats, Forest, Ints, means
+from subtaxa.clustering import SAMPLE, Forest, silhouettes
 
-SAMPLE = 8000  # texts looked at
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
 TRIED = 60  # totals looked at
@@ -133,22 +132,3 @@ def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) ->
     """The lowest and the highest of the totals that are nearly as clear as the clearest."""
     enough = np.flatnonzero(level >= level.max() - leeway)
     return totals[enough[0]], totals[enough[-1]]
-
-
-def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:
-    """The exact cosine silhouette of some rows, without any N x N matrix.
-
-    The mean cosine distance from a unit vector to the members of a category is 1 minus its product with their mean.
-    """
-    centres, sizes = means(features, assignment, k)
-    own, some = assignment[rows], np.arange(len(rows))
-    distance = 1.0 - features[rows] @ centres.T.astype(np.float32)  # (n, K)
-    inside = distance[some, own] * sizes[own] / np.maximum(sizes[own] - 1, 1)  # (n,) without the text itself
-    distance[some, own] = np.inf
-    distance[:, sizes == 0] = np.inf
-    outside = distance.min(1)
-    judged = (sizes[own] > 1) & np.isfinite(outside)  # a text alone, or without any other category, scores 0
-    score = np.zeros(len(rows))
-    inside, outside = inside[judged], outside[judged]
-    score[judged] = (outside - inside) / np.maximum(np.maximum(inside, outside), 1e-12)
-    return score

@@ -1,8 +1,9 @@
 """From many small clusters to the categories: merges that mind sizes less than Ward's.
 
 Ward's price of a merge is n·m/(n+m) times the squared distance of the means. It keeps the halves of a large category
-apart longer than two small categories. Here that factor counts less: on categories of even size the result is much as
-Ward's, on uneven ones the large stay whole. m small clusters of one label, D dimensions.
+apart longer than two small categories. Here that factor has a power: the lower, the less it minds sizes. Where
+categories are uneven, a low one keeps the large ones whole; where they run into each other, it ties them up in lumps. m
+small clusters of one label, D dimensions.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-POWER = 0.75  # of Ward's factor n·m/(n+m): 1 is Ward's linkage, 0 heeds no sizes
+POWERS = (1.0, 0.75, 0.5, 0.375, 0.25, 0.125, 0.0)  # of Ward's factor n·m/(n+m): 1 is Ward's linkage, 0 heeds no sizes
 
 
-def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int, power: float) -> NDArray[np.int64]:
     """Which of `number` categories each small cluster (m,) goes to, when the cheapest merge is made each time."""
     squares = (means**2).sum(1)
     distance = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)  # (m, m) squared
@@ -21,7 +22,7 @@ def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int) -> 
     sizes = sizes.astype(np.float64)
     into = np.arange(len(means))
     for _ in range(len(means) - number):
-        price = distance * (sizes[:, None] * sizes / (sizes[:, None] + sizes)) ** POWER  # (m, m)
+        price = distance * (sizes[:, None] * sizes / (sizes[:, None] + sizes)) ** power  # (m, m)
         i, j = (int(x) for x in np.unravel_index(price.argmin(), price.shape))
         n, m, apart = sizes[i], sizes[j], distance[i, j]
         row = (n * distance[i] + m * distance[j]) / (n + m) - n * m * apart / (n + m) ** 2  # of the joint mean

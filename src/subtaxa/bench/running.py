@@ -34,6 +34,7 @@ from subtaxa.storage import neutral
 from subtaxa.tokens import Tokens
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
+from subtaxa.words import word_features
 
 MAPPED = ("wscl", "dna")  # drawn in figure 5
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
@@ -128,7 +129,8 @@ def _train(
     with progress.step("Loading the encoder"):
         encoder = encoder_for(settings)
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
-    data = TrainingData(tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine)
+    words = torch.from_numpy(word_features(dataset.train.texts))
+    data = TrainingData(tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine, words=words)
     watcher = FineWatcher(
         dataset.train.fine,
         dataset.test.fine,

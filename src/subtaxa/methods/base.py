@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from subtaxa.clustering import Forest
 from subtaxa.encoder import Encoder
 from subtaxa.settings import Settings
 from subtaxa.tokens import Batch, Tokens
@@ -27,14 +28,22 @@ class TrainingData:
     n_categories: int
     estimating: bool = False
     untrained: Tensor | None = None  # (N, D) the encoder's features before training, if they are known
+    words: Tensor | None = None  # (N, W) which words the texts have (words.py), if anybody looked
+    numbers: Callable[[Forest], Sequence[int]] | None = None  # of categories below each label, as the features show
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    def share_out(self, forest: Forest) -> Sequence[int]:
+        """How many categories each label is to have."""
+        if self.numbers is not None:
+            return self.numbers(forest)
+        return forest.share_out(min(max(self.n_categories, self.n_labels), forest.most))
+
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""
-        untrained = self.untrained if self.untrained is None else self.untrained.to(device)
-        return replace(self, labels=self.labels.to(device), untrained=untrained)
+        untrained, words = (rows if rows is None else rows.to(device) for rows in (self.untrained, self.words))
+        return replace(self, labels=self.labels.to(device), untrained=untrained, words=words)
 
 
 class Method:

@@ -3,7 +3,9 @@
 E-step: compute all features, retrieve neighbours, keep the reciprocal ones. M-step: an epoch of pulling each text to
 them and away from the rest. What differs from DNA, with what each part is worth, is in docs/default.md:
 - neighbours are sought inside the coarse label only, so no place goes to a text that the label filter would remove;
+- texts are alike by their features and by their words (words.py), as far as that serves to tell the coarse labels;
 - kept neighbours are weighted by rank (as in DOWN), sharply at first and flatter as they get cleaner;
+- in the last quarter of the epochs the texts of one found category take the place of the neighbours (settling.py);
 - there is no momentum encoder, coarse cross-entropy or rank filter: the queue holds the encoder's own features, and
   the time goes into training every layer;
 - the views are really shorter than the texts, which also makes them cheap.
@@ -13,18 +15,23 @@ N texts, B texts in a batch, D dimensions, k neighbours.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from subtaxa.clustering import Forest, categories, unit
 from subtaxa.feature_queue import QueueMethod
 from subtaxa.filters import reciprocal_filter, survival
 from subtaxa.losses import multi_positive_nce, rank_weights
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
+from subtaxa.settling import EVEN, evenness, members
 from subtaxa.tokens import Batch
+from subtaxa.words import with_words, word_weight
 
 
 class SoftDNA(QueueMethod):
@@ -41,30 +48,67 @@ class SoftDNA(QueueMethod):
         "neighbours": "auto",
     }
 
+    word_weight = word_limit = 0.0
+
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
+        self.word_weight = self.weigh_words(epoch)
+        log = self.settle() if self.settling(epoch) else {}
+        log = log or self.look_around(epoch)
+        return {"word_weight": self.word_weight, **log, "retrieval_seconds": time.perf_counter() - begun}
+
+    def look_around(self, epoch: int) -> dict[str, float]:
+        """Pull each text to its neighbours in the coming epoch."""
         neighbours = self.retrieve()
         kept = self.trust(neighbours)  # (N, k)
         fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)
         self.positives, self.weights = neighbours.indices, kept * fade
         stages = {"label": neighbours.valid, "reciprocal": kept}
         self.mined = neighbours.indices, stages
-        return {
-            "k": self.k,
-            "kept": float(kept.sum(1).float().mean()),
-            **survival(stages),
-            "retrieval_seconds": time.perf_counter() - begun,
-        }
+        return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}
+
+    def settling(self, epoch: int) -> bool:
+        """Whether this is the last quarter of the epochs."""
+        return epoch >= int(self.settings.epochs) - math.ceil(int(self.settings.epochs) / 4) > 0
+
+    def settle(self) -> dict[str, float]:
+        """Pull each text to those of its found category in the coming epoch, if the categories are even."""
+        rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
+        forest = Forest(rows, labels)
+        fellows, sure, sizes = members(rows, labels, categories(forest, self.data.share_out(forest)))  # (N, k) each
+        if evenness(sizes) < EVEN:
+            return {}
+        self.positives, self.weights = (torch.from_numpy(part).to(self.encoder.device) for part in (fellows, sure))
+        self.mined = self.positives, {"category": self.weights > 0}
+        return {"kept": float((sure > 0).sum(1).mean()), "categories": float(len(sizes))}
 
     def refresh(self, epoch: int) -> None:
         """The queue takes the features of all texts as they are, not of views."""
         known = self.data.untrained if epoch == 0 else None
         self.fill(self.encoder.features(self.data.tokens) if known is None else known, epoch)
 
+    def weigh_words(self, epoch: int) -> float:
+        """How much the words count in this epoch; never more than in the first."""
+        if self.data.words is None:
+            return 0.0
+        limit = None if epoch == 0 else self.word_limit
+        weight = word_weight(self.queue.rows, self.data.words, self.data.labels, limit)
+        self.word_limit = weight if epoch == 0 else self.word_limit
+        return weight
+
+    def compared(self) -> Tensor:
+        """What texts are compared by (N, D) or (N, D + W)."""
+        return (
+            self.queue.rows
+            if self.data.words is None
+            else with_words(self.queue.rows, self.data.words, self.word_weight)
+        )
+
     def retrieve(self) -> Neighbours:
-        return retrieve_within(self.queue.rows, self.queue.rows, self.data.labels, self.k)
+        rows = self.compared()
+        return retrieve_within(rows, rows, self.data.labels, self.k)
 
     def trust(self, neighbours: Neighbours) -> Tensor:
         """The pairs (N, k) that name each other."""
@@ -85,6 +129,13 @@ class SoftDNA(QueueMethod):
 
     def after_step(self, batch: Batch) -> None:
         self.queue.write(self.gather(batch.index), self.gather(self.latest))
+
+    def state(self) -> dict[str, Tensor]:
+        return {**super().state(), "word_limit": torch.tensor([self.word_limit])}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        super().load_state(state)
+        self.word_limit = float(state["word_limit"])
 
 
 VARIANTS = {"soft-dna": SoftDNA}

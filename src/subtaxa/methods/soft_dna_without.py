@@ -32,6 +32,20 @@ class WithoutFlattening(SoftDNA):
         return super().fade(0)
 
 
+class WithoutWords(SoftDNA):
+    """The default with texts compared by their features alone."""
+
+    def weigh_words(self, epoch: int) -> float:
+        return 0.0
+
+
+class WithoutSettling(SoftDNA):
+    """The default with neighbours to the end."""
+
+    def settling(self, epoch: int) -> bool:
+        return False
+
+
 class WithoutReciprocity(SoftDNA):
     """The default without the reciprocal filter."""
 
@@ -43,7 +57,8 @@ class WithoutSearchInside(SoftDNA):
     """The default with neighbours from the whole queue, then the label filter, as in DNA."""
 
     def retrieve(self) -> Neighbours:
-        found = retrieve(self.queue.rows, self.queue.rows, self.k)
+        rows = self.compared()
+        found = retrieve(rows, rows, self.k)
         return Neighbours(found.indices, found.valid & label_filter(found.indices, self.data.labels))
 
 
@@ -70,6 +85,8 @@ class WithMomentum(SoftDNA):
 VARIANTS = {
     "soft-dna-equal-weights": WithoutWeights,
     "soft-dna-sharp-weights": WithoutFlattening,
+    "soft-dna-no-words": WithoutWords,
+    "soft-dna-no-settling": WithoutSettling,
     "soft-dna-one-sided": WithoutReciprocity,
     "soft-dna-whole-queue": WithoutSearchInside,
     "soft-dna-momentum": WithMomentum,
