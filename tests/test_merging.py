@@ -7,21 +7,20 @@ import pytest
 from planted import same_partition
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from subtaxa import merging
 from subtaxa.clustering import Forest, cluster, unit
-from subtaxa.merging import merge
+from subtaxa.merging import POWERS, merge
 
 
 def points(n: int = 12, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, 5))
 
 
-def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
+def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int, power: float) -> np.ndarray:
     """The cheapest merge each time, means and sizes counted anew."""
     groups = [([i], mean, int(size)) for i, (mean, size) in enumerate(zip(means, sizes, strict=True))]
     while len(groups) > number:
         pairs = [
-            ((n * m / (n + m)) ** merging.POWER * float(((a - b) ** 2).sum()), i, j)
+            ((n * m / (n + m)) ** power * float(((a - b) ** 2).sum()), i, j)
             for i, (_, a, n) in enumerate(groups)
             for j, (_, b, m) in enumerate(groups)
             if i < j
@@ -36,24 +35,24 @@ def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_merges_are_those_of_a_slow_reckoning(seed: int) -> None:
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_merges_are_those_of_a_slow_reckoning(seed: int, power: float) -> None:
     sizes = np.random.default_rng(seed).integers(1, 50, 12)
     for number in range(1, 13):
-        found = merge(points(seed=seed), sizes, number)
-        assert same_partition(found, slow_merge(points(seed=seed), sizes, number))
+        found = merge(points(seed=seed), sizes, number, power)
+        assert same_partition(found, slow_merge(points(seed=seed), sizes, number, power))
         assert sorted(set(found.tolist())) == list(range(number))
 
 
-def test_power_one_is_wards_linkage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "POWER", 1.0)
+def test_power_one_is_wards_linkage() -> None:
     for number in range(1, 13):
         ward = fcluster(linkage(points(), "ward"), number, "maxclust")
-        assert same_partition(merge(points(), np.ones(12, dtype=np.int64), number), ward)
+        assert same_partition(merge(points(), np.ones(12, dtype=np.int64), number, 1.0), ward)
 
 
 def test_a_single_cluster_has_nothing_to_merge() -> None:
-    assert merge(np.ones((1, 3)), np.array([7]), 1).tolist() == [0]
+    assert merge(np.ones((1, 3)), np.array([7]), 1, 0.5).tolist() == [0]
 
 
 def test_a_wide_large_category_stays_whole_beside_small_ones() -> None:

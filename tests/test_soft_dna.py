@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from subtaxa.encoder import Encoder
 from subtaxa.interrupts import Stopped
-from subtaxa.methods import settings_for
+from subtaxa.methods import settings_for, soft_dna
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.down import base_at
 from subtaxa.methods.soft_dna import SoftDNA
@@ -77,7 +78,7 @@ def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
     assert losses(method) == pytest.approx({"alignment": alignment, "uniformity": uniformity}, rel=1e-4)
 
 
-@pytest.mark.parametrize(("epoch", "neighbours"), [(0, 5), (3, 5), (1, 25)])
+@pytest.mark.parametrize(("epoch", "neighbours"), [(0, 5), (2, 5), (1, 25)])
 def test_neighbours_and_weights_are_those_of_the_slow_loop(tiny_encoder: str, epoch: int, neighbours: int) -> None:
     method = begun(tiny_encoder, epoch, neighbours=neighbours)
     for i, own in enumerate(slow_weights(method, base_at(epoch, 4))):
@@ -100,7 +101,7 @@ def test_neighbours_share_the_label_name_each_other_and_count_less_by_rank(tiny_
 def test_weights_flatten_over_the_epochs(tiny_encoder: str) -> None:
     method = begun(tiny_encoder)
     early = method.weights
-    for epoch in (1, 2, 3):
+    for epoch in (1, 2):
         method.begin_epoch(epoch)
         late, far = method.weights, early > 0
         far[:, 0] = False  # a text itself counts fully in every epoch
@@ -119,6 +120,74 @@ def test_what_was_mined_is_what_is_learned_from(tiny_encoder: str) -> None:
     assert set(stages["label"].sum(1).tolist()) == {7}
     log = method.begin_epoch(0)
     assert log["kept"] == pytest.approx(float(stages["reciprocal"].sum(1).float().mean()))
+
+
+def noise(n: int, seed: int) -> Tensor:
+    return torch.nn.functional.normalize(torch.randn(n, 32, generator=torch.Generator().manual_seed(seed)), dim=1)
+
+
+def with_words(tiny_encoder: str, words: Tensor) -> SoftDNA:
+    """The method in its first epoch, with features that tell nothing."""
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none", neighbours=7)
+    method = SoftDNA(settings)
+    method.start(encoder, replace(data, words=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
+    method.begin_epoch(0)
+    return method
+
+
+def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -> None:
+    """Words that are the fine category itself bring its texts together."""
+    _, _, data, fine = prepared(tiny_encoder)
+    topics = torch.tensor([sorted(set(fine)).index(name) for name in fine])
+    method = with_words(tiny_encoder, torch.eye(len(set(fine)))[topics])
+    assert method.word_weight > 0
+    assert (topics[method.positives] == topics[:, None])[method.weights > 0].float().mean() > 0.9
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    plain = SoftDNA(settings)
+    plain.start(encoder, replace(data, words=noise(len(data), 1)))  # the features tell the labels here
+    assert plain.begin_epoch(0)["word_weight"] == 0.0
+
+
+def test_words_never_count_more_than_in_the_first_epoch(tiny_encoder: str) -> None:
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels])
+    first = method.word_limit
+    assert first == method.word_weight > 0
+    method.word_limit = 0.25
+    assert method.begin_epoch(1)["word_weight"] == 0.25
+    resumed = begun(tiny_encoder)
+    resume(resumed, method)
+    assert resumed.word_limit == 0.25
+
+
+def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder, epoch=2)
+    assert method.mined is not None
+    assert set(method.mined[1]) == {"label", "reciprocal"}
+    log = method.begin_epoch(3)
+    assert method.mined is not None
+    assert set(method.mined[1]) == {"category"}
+    assert log["categories"] == method.data.n_categories
+    fellows = [
+        frozenset(row[weight > 0].tolist()) for row, weight in zip(method.positives, method.weights, strict=True)
+    ]
+    assert len(set(fellows)) == method.data.n_categories
+    assert all(i in own for i, own in enumerate(fellows))  # so the sets divide the texts
+    assert all(len({int(method.data.labels[i]) for i in own}) == 1 for own in fellows)
+    assert all(math.isfinite(value) for value in losses(method).values())
+
+
+def test_uneven_categories_do_not(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soft_dna, "evenness", lambda sizes: 0.5)
+    method = begun(tiny_encoder, epoch=3)
+    assert method.mined is not None
+    assert set(method.mined[1]) == {"label", "reciprocal"}
+
+
+@pytest.mark.parametrize(("epochs", "settling"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
+def test_the_last_quarter(tiny_encoder: str, epochs: int, settling: list[int]) -> None:
+    method = SoftDNA(settings_for("default", epochs=epochs))
+    assert [epoch for epoch in range(epochs) if method.settling(epoch)] == settling
 
 
 @pytest.mark.parametrize("neighbours", [1, 2, 1000])
