@@ -14,6 +14,7 @@ MEASURES = ("acc", "ari", "nmi")
 PROTOCOLS = ("paper", "centroid")  # of the tables
 MEANING = {
     "paper": "k-means on the test embeddings with the true number of categories",
+    "lowest": "the same with one more start of k-means, from Ward's tree, if its inertia is the lowest",
     "centroid": "k-means on the training embeddings, each test text goes to the nearest centroid",
     "discover": "the categories as subtaxa discover finds them, inside each coarse label of the training texts, with "
     "the true number of categories in all; each test text goes to the nearest category, its coarse label being unknown",
