@@ -1,4 +1,4 @@
-"""The three ways of scoring, and the watcher that knows the fine labels."""
+"""The four ways of scoring, and the watcher that knows the fine labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 from planted import Planted, blobs, same_partition, unit_rows
+from sklearn.cluster import KMeans
 
+from subtaxa.bench import protocols
 from subtaxa.bench.protocols import FineWatcher, kmeans, nearest_mean, score_features
 from subtaxa.bench.scoring import Score
 
@@ -51,9 +53,20 @@ def test_separable_blobs_score_100_by_every_protocol() -> None:
     train = blobs([[30, 20], [25, 10, 15]])
     test = blobs([[6, 9], [5, 7, 4]], seed=0)  # the same centres
     scores = scored(train, test)
-    assert list(scores) == ["paper", "centroid", "discover"]
+    assert list(scores) == ["paper", "lowest", "centroid", "discover"]
     for found in scores.values():
         assert (found.acc, found.ari, found.nmi) == pytest.approx((100, 100, 100))
+
+
+@pytest.mark.parametrize("unlucky", ["_random_starts", "_start_from_tree"])
+def test_the_lowest_inertia_is_taken_wherever_it_comes_from(monkeypatch: pytest.MonkeyPatch, unlucky: str) -> None:
+    test = blobs([[6, 9], [5, 7, 4]], seed=0)
+    worse = KMeans(5, init=test.features[:5], n_init=1, max_iter=1).fit(test.features)
+    assert worse.inertia_ > 1
+    monkeypatch.setattr(protocols, unlucky, lambda *_: worse)
+    scores = scored(test, test)
+    assert scores["lowest"].acc == pytest.approx(100)
+    assert (scores["paper"].acc < 100) == (unlucky == "_random_starts")
 
 
 def test_paper_does_not_depend_on_the_training_texts() -> None:
@@ -87,7 +100,7 @@ def test_discover_tells_apart_what_the_coarse_labels_do() -> None:
 
 @pytest.mark.parametrize("number", [1, 4])  # fewer than there are labels, more than there are texts
 def test_no_score_by_discover_where_it_would_refuse(number: int) -> None:
-    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "centroid"]
+    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "lowest", "centroid"]
 
 
 def test_kmeans_finds_blobs_the_same_each_time_and_survives_too_few_texts() -> None:
