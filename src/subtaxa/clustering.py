@@ -58,10 +58,17 @@ def cluster(
 
 def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], None] = lambda n: None) -> Clusters:
     """The categories, a number of them below each label: by the regard to sizes that makes them the clearest."""
-    owner = np.empty(len(forest.features), dtype=np.int64)
-    for label, members in enumerate(forest.members):
-        owner[members] = label
-    rows = np.random.default_rng(0).permutation(len(owner))[:SAMPLE]
+    rows = np.random.default_rng(0).permutation(len(forest.features))[:SAMPLE]
+    found, _ = clearest(forest, numbers, rows)
+    advance(len(forest.features))
+    return found
+
+
+def clearest(
+    forest: Forest, numbers: Sequence[int], rows: Ints, powers: Sequence[float] = POWERS
+) -> tuple[Clusters, NDArray[np.float64]]:
+    """Of the categories by each of the `powers`, the clearest: those in which some rows (n,) have the highest mean
+    silhouette; with the silhouettes (n,)."""
     small = [tree.cut(min(FINER * k, tree.most)) for tree, k in zip(forest.trees, numbers, strict=True)]  # (n,) each
     parents = np.repeat(np.arange(len(numbers)), numbers)
     found = [
@@ -69,13 +76,13 @@ def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], 
             np.concatenate([_merged(*parts, power) for parts in zip(forest.trees, small, numbers, strict=True)]),
             parents,
         )
-        for power in POWERS
+        for power in powers
     ]
     clear = [
-        silhouettes(forest.features, some.nearest(forest.features, owner), len(some), rows).mean() for some in found
+        silhouettes(forest.features, some.nearest(forest.features, forest.labels), len(some), rows) for some in found
     ]
-    advance(len(owner))
-    return found[int(np.argmax(clear))]
+    best = int(np.argmax([scores.mean() for scores in clear]))
+    return found[best], clear[best]
 
 
 def _merged(tree: WardTree, small: Ints, k: int, power: float) -> Floats:
@@ -129,7 +136,7 @@ class Forest:
     def __init__(
         self, features: Floats, labels: Ints, seed: int = 0, advance: Callable[[int], None] = lambda n: None
     ) -> None:
-        self.features, self.trees, self.members = features, [], []
+        self.features, self.labels, self.trees, self.members = features, labels, [], []
         for label in range(int(labels.max()) + 1):
             self.members.append(np.flatnonzero(labels == label))
             self.trees.append(WardTree(features[self.members[-1]], seed))
@@ -169,9 +176,10 @@ class Forest:
 def means(features: Floats, assignment: Ints, k: int) -> tuple[NDArray[np.float64], Ints]:
     """The mean (K, D) and the size (K,) of each category."""
     n = len(features)
-    member = csr_matrix((np.ones(n), assignment, np.arange(n + 1)), shape=(n, k))  # one 1 in each row
+    ones = np.ones(n, dtype=features.dtype)  # in double precision all features would be copied first
+    member = csr_matrix((ones, assignment, np.arange(n + 1)), shape=(n, k))  # one 1 in each row
     sizes = np.bincount(assignment, minlength=k)
-    return np.asarray(member.T @ features) / np.maximum(sizes, 1)[:, None], sizes
+    return (member.T @ features).astype(np.float64) / np.maximum(sizes, 1)[:, None], sizes
 
 
 def silhouettes(features: Floats, assignment: Ints, k: int, rows: Ints) -> NDArray[np.float64]:

@@ -49,15 +49,13 @@ class QueueMethod(Method):
     def fill(self, features: Tensor, epoch: int) -> None:
         """Renew every row of the queue. If nobody said how many categories there are, k follows what they show.
 
-        Before training the features are blurred: the first epoch has few neighbours, which are safe. After one epoch
-        still much is plausible, and the middle of that is taken, after another what the texts bear out. Later the
-        features show what k has made of them: what was lumped together by mistake would lump ever more.
+        Before training the features are blurred: the first epoch has few neighbours, which are safe. Later than after
+        the second the features show what k has made of them: what was lumped together by mistake would lump ever more.
         """
         self.queue.refresh(features)
         if epoch in (1, 2) and self.data.estimating:
             choices = choose(Forest(features.cpu().numpy(), self.data.labels.cpu().numpy()))
-            chosen, low, high = (sum(numbers) for numbers in zip(*(choice[:3] for choice in choices), strict=True))
-            self.k = neighbours_for(len(self.data), round((low * high) ** 0.5) if epoch == 1 else chosen)
+            self.k = neighbours_for(len(self.data), sum(choice.chosen for choice in choices))
 
     def state(self) -> dict[str, Tensor]:
         return {

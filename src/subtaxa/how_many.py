@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import SAMPLE, Forest, silhouettes
+from subtaxa.clustering import SAMPLE, Forest, clearest
 
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
-TRIED = 60  # totals looked at
+TRIED = 50  # totals looked at, and around the clearest
+FINE = 20  # more
 CLOSE = 0.1  # totals that differ by less than this share are judged together
+POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for uneven categories
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
@@ -43,14 +45,14 @@ def given(numbers: Sequence[int]) -> list[Choice]:
 def choose(
     forest: Forest, granularity: str = "normal", fixed: Mapping[int, int] | None = None, seed: int = 0
 ) -> list[Choice]:
-    """The number of categories below each label whose cut is the clearest: by the mean silhouette over all texts.
+    """The number of categories below each label that makes them the clearest: by the mean silhouette over all texts.
 
-    All trees are cut at one height, so that a label is divided no finer than the others. A text is compared with
-    every other category, also of other labels: a label of one kind stays whole, because its halves would be nearer to
-    each other than the whole is to any other label. Totals about as clear as the best are plausible. Of those that are
-    as clear as far as these texts can tell, within one standard error, the smallest is taken: a division that the texts
-    do not bear out is not made. Coarse and fine go further, to what is still fairly clear. If no total stands out, it
-    is about √N, the number that leaves as many texts to a category as there are categories.
+    Each total is shared out by cutting all trees at one height, so that a label is divided no finer than the others,
+    and judged by the categories that it leads to. A text is compared with every other category, also of other labels: a
+    label of one kind stays whole, because its halves would be nearer to each other than the whole is to any other
+    label. Totals about as clear as the best are plausible. Totals close to each other are judged together, since a
+    single one may be lucky. Coarse and fine go further, to what is still fairly clear. If no total stands out, it is
+    about √N, the number that leaves as many texts to a category as there are categories.
     """
     tried = _Tried(forest, fixed or {}, seed)
     if len(tried.fixed) == len(forest.trees):
@@ -58,15 +60,11 @@ def choose(
     n = len(forest.features)
     last = min(tried.most, max(tried.least, 2 * readable(n)))
     totals = sorted(set(np.geomspace(tried.least, last, TRIED).round().astype(int).tolist()))
-    close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < CLOSE  # a single total may be lucky
-    level = close @ np.array([tried.clear(total) for total in totals]) / close.sum(1)
+    level = tried.level(totals)
     best = int(level.argmax())
     low, high = _nearly(totals, level, NEARLY * abs(level[best]))
     coarse, fine = _nearly(totals, level, SHIFT * abs(level[best]))
-    if high <= (1 + 3 * CLOSE) * low:  # a peak and no plateau: worth a look at each number
-        normal = tried.simplest(range(low, high + 1))
-    else:
-        normal = max(low, _nearly(totals, level, tried.standard_error(totals[best]))[0])
+    normal = tried.peak(totals[best], low, high)
     if best >= len(totals) - 3 and last < tried.most:  # ever finer is ever clearer: nothing stands out
         coarse, low, normal, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in NOTHING_STANDS_OUT)
     if len(forest.trees) == 1 and max(map(tried.clear, totals)) < LONE_FLOOR:
@@ -81,10 +79,7 @@ class _Tried:
         self.forest, self.fixed = forest, fixed
         labels, n = len(forest.trees), len(forest.features)
         self.rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
-        owner = np.empty(n, dtype=np.int64)
-        for label, members in enumerate(forest.members):
-            owner[members] = label
-        self.owner = owner[self.rows]  # (n,) the label of each text that is looked at
+        self.owner = forest.labels[self.rows]  # (n,) the label of each text that is looked at
         self.least = sum(fixed.get(label, 1) for label in range(labels))
         self.most = self.least + sum(tree.most - 1 for i, tree in enumerate(forest.trees) if i not in fixed)
         self.numbers: dict[int, list[int]] = {}
@@ -94,18 +89,20 @@ class _Tried:
         """How clear-cut the texts are at this total."""
         if total not in self.scores:
             self.numbers[total] = self.forest.share_out(total, self.fixed)
-            cut = self.forest.cut(self.numbers[total])
-            self.scores[total] = silhouettes(self.forest.features, cut, total, self.rows)
+            self.scores[total] = clearest(self.forest, self.numbers[total], self.rows, POWERS)[1]
         return float(self.scores[total].mean())
 
-    def simplest(self, totals: Sequence[int]) -> int:
-        """The smallest of the totals that is as clear as the clearest, as far as the texts can tell."""
-        level = np.array([self.clear(total) for total in totals])
-        return _nearly(totals, level, self.standard_error(totals[int(level.argmax())]))[0]
+    def level(self, totals: Sequence[int], width: float = CLOSE) -> NDArray[np.float64]:
+        """How clear-cut the texts are around each of these totals."""
+        close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < width
+        return np.asarray(close @ np.array([self.clear(total) for total in totals]) / close.sum(1))
 
-    def standard_error(self, total: int) -> float:
-        """How far off the mean over the texts may be, for so few of them."""
-        return float(self.scores[total].std() / len(self.rows) ** 0.5)
+    def peak(self, total: int, low: int, high: int) -> int:
+        """The clearest of the totals close to this one, from low to high, on a finer scale."""
+        scale = np.unique(np.round(total * np.exp(np.linspace(-1.5 * CLOSE, 1.5 * CLOSE, FINE))).astype(int))
+        near = [int(near) for near in scale if self.least <= near <= self.most]
+        level = self.level(near, CLOSE / 2)
+        return max((clear, -near) for near, clear in zip(near, level, strict=True) if low <= near <= high)[1] * -1
 
     def choices(self, taken: int, low: int, high: int) -> list[Choice]:
         """What these totals mean for each label, with its curve over all totals tried."""
