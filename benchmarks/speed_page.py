@@ -16,12 +16,13 @@ from pathlib import Path
 
 import torch
 from common import cores
-from speed import released, start
+from speed import epoch, released, start
 
 from subtaxa.bench.datasets import load
 from subtaxa.encoder import Encoder
 
 HERE = Path(__file__).parent.parent
+EPOCH_TEXTS = 3000  # enough for a ratio
 
 
 def main() -> int:
@@ -34,6 +35,8 @@ def main() -> int:
     features = encoder.features(encoder.tokenise(data.train.texts))
     names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
     rows += released.measure(features, torch.tensor([names[label] for label in data.train.coarse]))
+    for method in ("dna", "soft-dna"):
+        rows += epoch.measure(data.limited(EPOCH_TEXTS), method)
     content = {"cores": cores(), "rows": [asdict(row) | {"met": row.met} for row in rows]}
     (HERE / "results" / "speed.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print("| | measured | bar | how |\n|---|---|---|---|")
