@@ -160,11 +160,21 @@ def test_words_never_count_more_than_in_the_first_epoch(tiny_encoder: str) -> No
     assert resumed.word_limit == 0.25
 
 
+def words_to_the_end(tiny_encoder: str) -> SoftDNA:
+    """A method for which words count, in its third epoch of four."""
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels])
+    method.begin_epoch(2)
+    assert method.word_weight > 0
+    return method
+
+
 def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(tiny_encoder: str) -> None:
-    method = begun(tiny_encoder, epoch=2)
+    method = words_to_the_end(tiny_encoder)
     assert method.mined is not None
     assert set(method.mined[1]) == {"label", "reciprocal"}
     log = method.begin_epoch(3)
+    method.tower.eval()
     assert method.mined is not None
     assert set(method.mined[1]) == {"category"}
     assert log["categories"] == method.data.n_categories
@@ -179,7 +189,8 @@ def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(tiny_e
 
 def test_uneven_categories_do_not(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soft_dna, "evenness", lambda sizes: 0.5)
-    method = begun(tiny_encoder, epoch=3)
+    method = words_to_the_end(tiny_encoder)
+    method.begin_epoch(3)
     assert method.mined is not None
     assert set(method.mined[1]) == {"label", "reciprocal"}
 
@@ -187,6 +198,8 @@ def test_uneven_categories_do_not(tiny_encoder: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("epochs", "settling"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
 def test_the_last_quarter(tiny_encoder: str, epochs: int, settling: list[int]) -> None:
     method = SoftDNA(settings_for("default", epochs=epochs))
+    assert not any(map(method.settling, range(epochs)))  # words do not count
+    method.word_weight = 0.5
     assert [epoch for epoch in range(epochs) if method.settling(epoch)] == settling
 
 

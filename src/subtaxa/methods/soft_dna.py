@@ -5,7 +5,7 @@ them and away from the rest. What differs from DNA, with what each part is worth
 - neighbours are sought inside the coarse label only, so no place goes to a text that the label filter would remove;
 - texts are alike by their features and by their words (words.py), as far as that serves to tell the coarse labels;
 - kept neighbours are weighted by rank (as in DOWN), sharply at first and flatter as they get cleaner;
-- in the last quarter of the epochs the texts of one found category take the place of the neighbours (settling.py);
+- where words count to the end, the texts of one found category take the place of the neighbours there (settling.py);
 - there is no momentum encoder, coarse cross-entropy or rank filter: the queue holds the encoder's own features, and
   the time goes into training every layer;
 - the views are really shorter than the texts, which also makes them cheap.
@@ -70,8 +70,9 @@ class SoftDNA(QueueMethod):
         return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}
 
     def settling(self, epoch: int) -> bool:
-        """Whether this is the last quarter of the epochs."""
-        return epoch >= int(self.settings.epochs) - math.ceil(int(self.settings.epochs) / 4) > 0
+        """Whether this is the last quarter of the epochs, and the words still have something to say."""
+        epochs = int(self.settings.epochs)
+        return self.word_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
 
     def settle(self) -> dict[str, float]:
         """Pull each text to those of its found category in the coming epoch, if the categories are even."""
