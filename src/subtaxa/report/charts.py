@@ -14,6 +14,8 @@ ABOUT = {  # what the measures of training mean, for those who did not write it
     "alignment": "part of the loss: how far texts are from their kept neighbours",
     "uniformity": "part of the loss: how crowded all texts are",
     "coarse": "part of the loss: how badly the label is told",
+    "word_weight": "how much shared words count beside the encoder's features",
+    "categories": "found in this epoch, whose texts took the place of neighbours",
     "k": "neighbours looked up for each text",
     "kept": "neighbours left for each text after the filters",
     "label_survival": "share of neighbours that have the text's own label",
