@@ -88,5 +88,7 @@ def test_the_scores_are_those_of_the_comparison() -> None:
     for name in names:
         found = {row["measure"]: row for row in ours if row["dataset"] == name}
         (line,) = [line for line in README.splitlines() if line.startswith(f"| {name} |")]
-        for protocol in ("paper", "centroid", "discover"):
+        for protocol in ("paper", "lowest", "centroid", "discover"):
+            if not found["ACC"][protocol]:  # records of an earlier version
+                continue
             assert " ".join(f"{float(found[m][protocol]):.1f}" for m in ("ACC", "ARI", "NMI")) in line
