@@ -29,7 +29,7 @@ MOST = 30  # categories below a label that are tried
 
 
 def shipped(features: Floats, labels: Ints) -> list[int]:
-    """One cut through all labels, the smallest total as clear as the clearest within one standard error."""
+    """The total whose categories are the clearest, shared out by one cut through all labels."""
     return [choice.chosen for choice in choose(Forest(features, labels))]
 
 

@@ -22,7 +22,7 @@ from subtaxa.bench.scoring import score
 from subtaxa.clustering import Floats, Ints, means, unit
 from subtaxa.training import encoder_for
 
-PART = 0.2  # of a category, or this share of it, is worth telling
+PART = 0.2  # a smaller share of a category is not worth telling
 NEAREST = 10
 
 

@@ -78,6 +78,7 @@ def test_the_peak_is_where_the_texts_around_it_are_clearest_too(monkeypatch: pyt
     assert abs(tried.peak(96, 60, 140) - 100) <= 2
     assert tried.peak(96, 60, 90) <= 90
     assert tried.peak(96, 103, 140) >= 103
+    assert tried.peak(300, 300, 300) == 300  # a peak so sharp that nothing beside it is plausible
 
 
 def test_totals_are_judged_by_the_categories_they_lead_to() -> None:

@@ -99,10 +99,10 @@ class _Tried:
 
     def peak(self, total: int, low: int, high: int) -> int:
         """The clearest of the totals close to this one, from low to high, on a finer scale."""
-        scale = np.unique(np.round(total * np.exp(np.linspace(-1.5 * CLOSE, 1.5 * CLOSE, FINE))).astype(int))
-        near = [int(near) for near in scale if self.least <= near <= self.most]
+        scale = np.round(total * np.exp(np.linspace(-1.5 * CLOSE, 1.5 * CLOSE, FINE))).astype(int).tolist()
+        near = sorted(near for near in {total, *scale} if self.least <= near <= self.most)
         level = self.level(near, CLOSE / 2)
-        return max((clear, -near) for near, clear in zip(near, level, strict=True) if low <= near <= high)[1] * -1
+        return max(zip(level, near, strict=True), key=lambda pair: (low <= pair[1] <= high, pair[0]))[1]
 
     def choices(self, taken: int, low: int, high: int) -> list[Choice]:
         """What these totals mean for each label, with its curve over all totals tried."""
