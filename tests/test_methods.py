@@ -24,7 +24,8 @@ def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, T
     texts, labels, fine = planted_corpus()
     settings = settings_for("default", **given).for_data(texts, len(set(fine)))
     torch.manual_seed(0)
-    encoder = Encoder(tiny_encoder, trained_layers=settings.trained_layers)
+    longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None
+    encoder = Encoder(tiny_encoder, max_tokens=longest, trained_layers=settings.trained_layers)
     names, numbers = np.unique(labels, return_inverse=True)
     data = TrainingData(
         encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))

@@ -126,9 +126,9 @@ def noise(n: int, seed: int) -> Tensor:
     return torch.nn.functional.normalize(torch.randn(n, 32, generator=torch.Generator().manual_seed(seed)), dim=1)
 
 
-def with_words(tiny_encoder: str, words: Tensor) -> SoftDNA:
+def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
     """The method in its first epoch, with features that tell nothing."""
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none", neighbours=7)
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none", "neighbours": 7} | changes)
     method = SoftDNA(settings)
     method.start(encoder, replace(data, words=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
     method.begin_epoch(0)
@@ -158,6 +158,16 @@ def test_words_never_count_more_than_in_the_first_epoch(tiny_encoder: str) -> No
     resumed = begun(tiny_encoder)
     resume(resumed, method)
     assert resumed.word_limit == 0.25
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tiny_encoder: str, cut: bool) -> None:
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], **{"max_tokens": 4} if cut else {})
+    first = method.word_weight
+    method.data = replace(method.data, words=noise(len(data), 1))  # that do harm
+    later = method.begin_epoch(1)["word_weight"]
+    assert later == first > 0 if cut else later < first
 
 
 def words_to_the_end(tiny_encoder: str) -> SoftDNA:

@@ -30,7 +30,7 @@ from subtaxa.losses import multi_positive_nce, rank_weights
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
 from subtaxa.settling import EVEN, evenness, members
-from subtaxa.tokens import Batch
+from subtaxa.tokens import Batch, Tokens
 from subtaxa.words import with_words, word_weight
 
 
@@ -91,9 +91,12 @@ class SoftDNA(QueueMethod):
         self.fill(self.encoder.features(self.data.tokens) if known is None else known, epoch)
 
     def weigh_words(self, epoch: int) -> float:
-        """How much the words count in this epoch; never more than in the first."""
+        """How much the words count in this epoch: never more than in the first, and as much where the encoder reads
+        only the beginning of most texts, since the words see the rest."""
         if self.data.words is None:
             return 0.0
+        if epoch > 0 and _cut(self.data.tokens) > 0.5:
+            return self.word_limit
         limit = None if epoch == 0 else self.word_limit
         weight = word_weight(self.queue.rows, self.data.words, self.data.labels, limit)
         self.word_limit = weight if epoch == 0 else self.word_limit
@@ -137,6 +140,11 @@ class SoftDNA(QueueMethod):
     def load_state(self, state: dict[str, Tensor]) -> None:
         super().load_state(state)
         self.word_limit = float(state["word_limit"])
+
+
+def _cut(tokens: Tokens) -> float:
+    """The share of the texts that are as long as the longest: if it is large, they were cut there."""
+    return float((tokens.lengths == tokens.lengths.max()).float().mean())
 
 
 VARIANTS = {"soft-dna": SoftDNA}
