@@ -11,7 +11,7 @@ demo: .venv/installed
 	.venv/bin/subtaxa demo --out demo --overwrite
 
 test: .venv/installed
-	.venv/bin/python -m pytest
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --numprocesses logical --dist worksteal
 
 lint: .venv/installed
 	.venv/bin/ruff check .
