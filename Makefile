@@ -26,13 +26,14 @@ soak: .venv/installed
 	.venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-soak.lock
 	.venv/bin/python soak/fuzz.py
 
-# Every file that is installed is one whose hash is in a lock. PyPI's torch for Linux is a GPU build, whose further
-# packages are missing after the first step; the CPU build needs none of them.
-.venv/installed: pyproject.toml requirements.lock
+# Every file that is installed is one whose hash is in a lock. On Linux, torch is the CPU build if pip can find it, else
+# PyPI's, a GPU build with gigabytes of further packages.
+.venv/installed: pyproject.toml $(wildcard requirements*.lock)
 	@echo "Setting up .venv (about two minutes)"
 	@$(PYTHON) -m venv .venv
 	@{ .venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements.lock && \
-	   { .venv/bin/pip check >/dev/null || .venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-cuda.lock; } && \
+	   { .venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-cpu.lock || \
+	     .venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-cuda.lock; } && \
 	   .venv/bin/pip install $(PIP_OPTIONS) --no-deps --no-build-isolation --editable .; \
 	 } 2>.venv/pip.log || { cat .venv/pip.log >&2; exit 1; }
 	@touch $@

@@ -26,6 +26,7 @@ from subtaxa.identity import fingerprint
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import Content, ReportData, render_report
+from subtaxa.schema import read_limited
 from subtaxa.settings import Settings
 from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
@@ -141,6 +142,8 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
         next_id = int(facts["next_id"])
+    except InputError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
     model.settings_ = settings
@@ -169,7 +172,7 @@ def load_encoder(model: Discovery) -> Encoder:
 
 
 def _follow(model: Discovery, log: Path) -> None:
-    edits = read_log(log.read_text("utf-8", "replace"), str(log))
+    edits = read_log(read_limited(log, "replace"), str(log))
     try:
         model.follow(edits)
     except InputError as error:
