@@ -88,7 +88,7 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
     "overlong utf-8": ("a.csv", HEAD.encode() + b"\xc0\xaf,a\n", "is not UTF-8 text: byte 0xc0"),
     "surrogates in utf-8": ("a.csv", HEAD.encode() + b"\xed\xa0\x80,a\n", "is not UTF-8 text: byte 0xed"),
     "half a pair in utf-16": ("a.csv", (HEAD + "x").encode("utf-16") + b"\x00\xd8,\0a\0", "is not UTF-16 text"),
-    "utf-8, then utf-16": ("a.csv", (HEAD + "x,a\n" * 99).encode() + "y,b\n".encode("utf-16"), "is not UTF-8 text"),
+    "utf-8, then utf-16": ("a.csv", (HEAD + "x,a\n" * 99).encode() + "y,b\n".encode("utf-16"), "is a binary file"),
     "two marks": ("a.csv", "\ufeff\ufeff" + HEAD + "hello,a\n", HELLO),
     "only a mark": ("a.csv", "\ufeff", "is empty"),
     "a mark in jsonl": ("a.jsonl", '\ufeff{"text": "hello", "label": "a"}', HELLO),

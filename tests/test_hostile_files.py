@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,14 @@ def test_there_are_enough_of_them() -> None:
     assert len(hostile.FILES) >= 60
 
 
+@pytest.fixture
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sixteenth of the real limits, so that a gigabyte is refused the sooner."""
+    for limit in ("MAX_FIELD", "MAX_EXPANDED"):
+        monkeypatch.setattr(readers, limit, getattr(readers, limit) // 16)
+
+
+@pytest.mark.usefixtures("smaller")
 @pytest.mark.parametrize("name", hostile.FILES)
 def test_hostile_file(tmp_path: Path, name: str) -> None:
     path, expected = hostile.write(tmp_path, name), hostile.FILES[name][2]
@@ -34,25 +41,13 @@ def test_hostile_file(tmp_path: Path, name: str) -> None:
     assert path.name in str(caught.value)
 
 
+@pytest.mark.usefixtures("smaller")
 @pytest.mark.parametrize("name", [name for name in hostile.FILES if "gigabyte" in name or "bomb" in name])
 def test_hostile_files_in_chunks(tmp_path: Path, name: str) -> None:
     """What `assign` reads is bounded too."""
     path = hostile.write(tmp_path, name)
     with pytest.raises(InputError):
         list(iter_tables(path, "text", chunk_rows=1000))
-
-
-@pytest.mark.parametrize(
-    "name", ["a line of a gigabyte", "rows, then a gigabyte of NULs", "a gzip bomb", "a header of a gigabyte"]
-)
-def test_a_gigabyte_is_never_held_in_memory(tmp_path: Path, name: str) -> None:
-    path = hostile.write(tmp_path, name)
-    tracemalloc.start()
-    with pytest.raises(InputError):
-        read_texts(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 400 * hostile.MILLION
 
 
 def test_a_value_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,18 +63,18 @@ def test_a_value_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(read_texts(path).texts[0]) == 900
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a line of a gigabyte", "mixed types", "nesting without end", "a name with a line break", "a pipe", "ebcdic"],
-)
+@pytest.mark.parametrize("name", ["a line of a gigabyte", "nesting without end", "a name with a line break", "a pipe"])
 def test_the_command_line_says_it_in_one_line(tmp_path: Path, name: str) -> None:
+    """Also within a memory that holds no gigabyte."""
     path = hostile.write(tmp_path, name)
-    call = [sys.executable, "-m", "subtaxa", "discover", str(path), "--out", str(tmp_path / "out"), "--strict"]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
+    call = [sys.executable, "-m", "subtaxa", "discover", str(path), "--out", str(tmp_path / "out")]
+    limited = ["bash", "-c", 'ulimit -v 800000; exec "$@"', "bash", *call]
+    done = subprocess.run(limited, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     last = done.stderr.splitlines()[-1]
     assert last.startswith("subtaxa: ")
+    assert hostile.FILES[name][2] in last
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
     assert not (tmp_path / "out").exists()
