@@ -182,14 +182,22 @@ def _follow(model: Discovery, log: Path) -> None:
 
 
 def _check_shapes(model: Discovery, folder: Path) -> None:
-    k, ids = len(model.taxonomy_), [category.id for category in model.taxonomy_]
+    """All arrays must be of the kind and shape that they were written with, and name only what there is."""
+    k, n, ids = len(model.taxonomy_), len(model.data_), [category.id for category in model.taxonomy_]
+    centroids, parents, memory = model.clusters_.centroids, model.clusters_.parents, model.memory_
     consistent = (
-        model.clusters_.centroids.shape[0] == len(model.clusters_.parents) == k
-        and len(model.labels_) == len(model.data_) == len(model.features_)
-        and model.map_.shape == (len(model.data_), 2)
-        and model.features_.shape[1] == model.clusters_.centroids.shape[1]
+        all(array.dtype.kind == "f" for array in (centroids, model.features_, model.map_, model.confidences_))
+        and all(array.dtype.kind in "iu" for array in (parents, model.labels_, memory.keys, memory.categories))
+        and centroids.ndim == model.features_.ndim == 2
+        and centroids.shape == (k, model.features_.shape[1])
+        and parents.shape == (k,)
+        and model.labels_.shape == model.confidences_.shape == (n,) == model.features_.shape[:1]
+        and model.map_.shape == (n, 2)
+        and memory.keys.shape == memory.categories.shape == (memory.keys.size,)
         and len(set(ids)) == k
         and set(np.unique(model.labels_).tolist()) <= set(ids)
+        and set(parents.tolist()) <= set(range(len(model.coarse_labels_)))
+        and set(memory.categories.tolist()) <= set(range(k))
     )
     if not consistent:
         raise InputError(f"the files of the run folder {str(folder)!r} do not belong together: run discover again")
