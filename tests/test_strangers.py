@@ -276,5 +276,5 @@ def test_the_encoder_of_a_run_is_the_one_in_its_folder(tmp_path: Path) -> None:
     write_model(folder / "model")
     facts(settings={**FACTS["settings"], "encoder": "evil/model"})(folder)
     model = Discovery.load(folder)
-    with pytest.raises(InputError, match="cannot load the encoder '.*/run/model'"):
+    with pytest.raises(InputError, match=r"cannot load the encoder '.*/run/model'"):
         _ = model.encoder_
