@@ -11,11 +11,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-class PrintableBytes(io.RawIOBase):
+class PrintableBytes(io.BytesIO):
     """UTF-8 that goes on to a terminal, made printable."""
 
     def __init__(self, terminal: IO[bytes]) -> None:
+        super().__init__()
         self.terminal = terminal
 
-    def write(self, lines: bytes) -> int:  # type: ignore[override]
-        return self.terminal.write(printable(bytes(lines).decode("utf-8", "replace")).encode())
+    def write(self, lines: bytes, /) -> int:  # type: ignore[override]
+        return self.terminal.write(printable(lines.decode("utf-8", "replace")).encode())
