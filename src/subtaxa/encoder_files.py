@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa import schema
+from subtaxa.atomic import follow_umask
 from subtaxa.errors import InputError, SettingError
 
 PACKAGED = "packaged"
@@ -61,6 +62,8 @@ def save_pipeline(pipeline: Any, folder: Path) -> None:
     """Write a folder that `SentenceTransformer(folder)` loads."""
     with _quiet_libraries():
         pipeline.save(str(folder), create_model_card=False, safe_serialization=True)
+    for path in folder.rglob("*.safetensors"):  # which the library writes for this user alone
+        follow_umask(path)
 
 
 def check_folder(folder: Path) -> None:
