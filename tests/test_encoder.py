@@ -126,7 +126,7 @@ def _strange(name: str, folder: Path) -> None:
         ("pickle", "weights are pickled"),
         ("code", "is code or a pickle"),
         ("auto_map", "never runs code"),
-        ("module", "only sentence_transformers modules"),
+        ("module", "only Transformer, Pooling, .* are loaded"),
         ("escape", "points outside the model folder"),
         ("link", "links to a file outside"),
         ("torn", "cannot load the encoder"),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from run_files import FACTS, write_run
 
 from subtaxa import runs, storage
 from subtaxa.errors import InputError, SubtaxaError
@@ -302,7 +303,7 @@ def test_a_new_result_does_not_leave_the_old_table_beside_its_own(tmp_path: Path
 
 
 def test_read_run_gives_the_facts(tmp_path: Path) -> None:
-    facts = {"format": storage.FORMAT, "seed": 3}
+    facts = {**FACTS, "seed": 3, "history": [], "of a later version": 1}
     (tmp_path / storage.RUN).write_text(json_text(facts))
     assert read_run(tmp_path) == facts
 
@@ -388,24 +389,13 @@ def test_damaged_assignments_are_one_sentence(
 ) -> None:
     """Loading a run whose table was edited or cut off is a user's error, not a traceback."""
     from subtaxa.discovery import Discovery
-    from subtaxa.settings import Settings
 
     monkeypatch.setattr(runs, "check_folder", lambda folder: None)  # no encoder is needed to get so far
-    facts = {
-        "format": storage.FORMAT,
-        "preset": "default",
-        "categories": "auto",
-        "seed": 0,
-        "settings": Settings.from_preset().to_dict(),
-        "labels": ["b"],
-        "confidence_temperature": 0.05,
-        "data": {"source": "x", "text_column": "text", "label_column": "label"},
-        "timings": {},
-        "history": [],
-    }
-    (tmp_path / storage.RUN).write_text(json_text(facts))
-    arrays = ("labels", "confidences", "centroids", "parents", "memory_keys", "memory_categories", "map")
-    write_arrays(tmp_path / storage.CLUSTERS, {name: np.zeros(1) for name in arrays})
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(SubtaxaError, match="damaged"):
-        Discovery.load(tmp_path)
+    folder = write_run(tmp_path / "run")
+    assert len(Discovery.load(folder).taxonomy_) == 3
+    (folder / "assignments.csv").unlink()
+    (folder / name).write_bytes(content)
+    with pytest.raises(SubtaxaError, match=r"assignments.* damaged"):
+        Discovery.load(folder)
+    with pytest.raises(SubtaxaError, match=r"assignments.* damaged"):
+        storage.outlier_lines(folder)

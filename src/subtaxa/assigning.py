@@ -15,6 +15,7 @@ from subtaxa.errors import InputError
 from subtaxa.outliers import fits_nowhere
 from subtaxa.progress import Progress
 from subtaxa.storage import neutral
+from subtaxa.terminal import PrintableBytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ def assign_file(
         lowest = model.lowest_fit_
     chunks = (_filed(model, lowest, frame, column, label, progress) for frame in _all(first, tables))
     if target is None:
-        return _write(chunks, sys.stdout.buffer, ".csv")
+        return _write(chunks, PrintableBytes(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer, ".csv")
     with whole_file(target) as sink:
         return _write(chunks, sink, target.suffix.lower())
 

@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import IO
 
 
+def follow_umask(path: Path) -> None:
+    """Give a file the permissions of the user's other files: those made as temporary ones are private."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod(0o666 & ~umask)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file beside `path` to write to; it takes the name when it is complete and on disk, else it is removed."""
@@ -19,9 +26,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # as the user's other files, not private as temporary ones are
+        follow_umask(Path(temporary))
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

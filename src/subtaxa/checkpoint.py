@@ -27,7 +27,7 @@ def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         content = path.read_bytes()
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         return load(content), json.loads(header["__metadata__"]["facts"])
-    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise SubtaxaError(f"the checkpoint {str(path)!r} is damaged: delete it and start again") from error
 
 

@@ -10,11 +10,12 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from subtaxa import __version__
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import NAMES, PRESETS, about, whole_number
+from subtaxa.terminal import printable
 
 _RESUME = " (add --resume to the same command to go on)"
 EXAMPLE = Path(__file__).parent / "examples"
@@ -24,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line instead of printing the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{printable(f'{self.prog}: {message} (see {self.prog} --help)')}\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -131,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         goes_on = " (the same command goes on from here)"
         again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
-        print(f"subtaxa: stopped{again.get(options.command, '')}", file=sys.stderr)
+        _say(f"subtaxa: stopped{again.get(options.command, '')}", sys.stderr)
         return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
     return 0
 
@@ -143,7 +144,7 @@ def _stop(number: int, frame: object) -> NoReturn:
 
 
 def _fail(sentence: str) -> int:
-    print(f"subtaxa: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    _say(f"subtaxa: {' '.join(sentence.split())}", sys.stderr)
     return 2
 
 
@@ -155,9 +156,11 @@ def _about_system(error: OSError) -> str:
     return f"{what}: {error.strerror or error}; {remedy}"
 
 
-def printable(text: str) -> str:
-    """Text without the control characters that could drive a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+def _say(text: str = "", stream: TextIO | None = None) -> None:
+    """The one place where anything is printed, as far as the stream's encoding has letters for it."""
+    stream = stream or sys.stdout
+    code = stream.encoding or "utf-8"
+    print(printable(text).encode(code, "replace").decode(code), file=stream, flush=True)
 
 
 def _discover(options: argparse.Namespace) -> None:
@@ -173,7 +176,7 @@ def _demo(options: argparse.Namespace) -> None:
     if model is not None:
         from subtaxa.bench.scoring import score_example
 
-        print(score_example(model, EXAMPLE / "support_fine.csv"))
+        _say(score_example(model, EXAMPLE / "support_fine.csv"))
 
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
@@ -185,12 +188,12 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     storage.check_target(out, overwrite=options.overwrite, resume=options.resume)
     if options.resume and (out / storage.RUN).exists() and not options.overwrite:
         storage.clear_checkpoint(out)
-        print(f"{out} is already finished; see {out / storage.REPORT}")
+        _say(f"{out} is already finished; see {out / storage.REPORT}")
         return None
     with progress.step("Reading the file"):
         data = read()
     for line in data.describe():
-        progress.say(printable(line))
+        progress.say(line)
     with progress.step("Starting up"):
         from subtaxa.discovery import Discovery
         from subtaxa.wanted import parse
@@ -209,8 +212,8 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     storage.clear_checkpoint(out)
-    print(printable(str(model.taxonomy_)))
-    print(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")
+    _say(str(model.taxonomy_))
+    _say(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")
     return model
 
 
@@ -229,7 +232,7 @@ def _assign(options: argparse.Namespace) -> None:
         progress=progress,
     )
     if options.out != "-":
-        print(f"{count:,} texts filed; see {options.out}")
+        _say(f"{count:,} texts filed; see {options.out}")
 
 
 def _update(options: argparse.Namespace) -> None:
@@ -239,7 +242,7 @@ def _update(options: argparse.Namespace) -> None:
     for line in update_run(
         Path(options.folder), Path(options.file), options.text, options.label, progress_for(quiet=options.quiet)
     ):
-        print(printable(line))
+        _say(line)
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -250,12 +253,12 @@ def _info(options: argparse.Namespace) -> None:
     facts, taxonomy = storage.read_run(folder), storage.read_taxonomy(folder)
     if options.outliers:
         for line in storage.outlier_lines(folder):
-            print(printable(line))
+            _say(line)
         return
-    print(printable(str(taxonomy)))
-    print("\nHow many categories a label has, and how clear-cut each number of them is:")
+    _say(str(taxonomy))
+    _say("\nHow many categories a label has, and how clear-cut each number of them is:")
     for line in number_lines(storage.read_numbers(facts)):
-        print(printable(line))
+        _say(line)
     data, settings = facts["data"], facts["settings"]
     lines = {
         "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",
@@ -265,16 +268,16 @@ def _info(options: argparse.Namespace) -> None:
         "made": f"{facts['created']} by subtaxa {facts['subtaxa']}",
         "report": folder / storage.REPORT,
     }
-    print()
+    _say()
     for name, value in lines.items():
-        print(f"{name:>8}  {printable(str(value))}")
+        _say(f"{name:>8}  {value}")
 
 
 def _edit(options: argparse.Namespace) -> None:
     from subtaxa.edit_commands import edit_run
     from subtaxa.progress import progress_for
 
-    print(printable(edit_run(options, progress_for(quiet=options.quiet))))
+    _say(edit_run(options, progress_for(quiet=options.quiet)))
 
 
 def _name(options: argparse.Namespace) -> None:
@@ -282,16 +285,14 @@ def _name(options: argparse.Namespace) -> None:
     from subtaxa.progress import progress_for
 
     for line in name_run(options, progress_for(quiet=options.quiet)):
-        print(printable(line))
+        _say(line)
 
 
 def _bench(options: argparse.Namespace) -> None:
     from subtaxa.bench import command
     from subtaxa.progress import progress_for
 
-    command.run(
-        options, lambda line: print(printable(line), flush=True), progress_for(quiet=getattr(options, "quiet", True))
-    )
+    command.run(options, _say, progress_for(quiet=getattr(options, "quiet", True)))
 
 
 def _methods(options: argparse.Namespace) -> None:
@@ -300,4 +301,4 @@ def _methods(options: argparse.Namespace) -> None:
     default, width = PRESETS["default"]["method"], max(map(len, variants()))
     for name, method in variants().items():
         mark = "  (default)" if name == default else ""
-        print(printable(f"{name:{width}} {(method.__doc__ or '').strip().partition(chr(10))[0]}{mark}"))
+        _say(f"{name:{width}} {(method.__doc__ or '').strip().partition(chr(10))[0]}{mark}")

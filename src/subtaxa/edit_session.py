@@ -9,6 +9,7 @@ from subtaxa.discovery import Discovery
 from subtaxa.edits import Edit, carry_out, numbered, read_log
 from subtaxa.errors import InputError
 from subtaxa.runs import save_edits, save_log
+from subtaxa.schema import read_limited
 from subtaxa.taxonomy import Taxonomy
 
 
@@ -38,7 +39,7 @@ class EditSession:
     def _check(self) -> None:
         """The log on disk must be the beginning of ours."""
         path = self.folder / storage.EDITS
-        written = read_log(path.read_text("utf-8", "replace"), str(path)) if path.exists() else []
+        written = read_log(read_limited(path, "replace"), str(path)) if path.exists() else []
         if written != self.log[: len(written)] or storage.read_run(self.folder) != self.facts:
             raise InputError(
                 f"{str(self.folder)!r} was changed by another command meanwhile: type the same command again to go on"

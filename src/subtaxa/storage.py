@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from subtaxa import schema
 from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.readers import MAX_FIELD
 from subtaxa.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -170,12 +172,17 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    from psutil import virtual_memory
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
+        if path.stat().st_size > virtual_memory().available:
+            raise InputError(f"{str(path)!r} is larger than the free memory: it is damaged, or needs a larger machine")
         return load(path.read_bytes())
-    except SafetensorError as error:
+    except FileNotFoundError as error:
+        raise InputError(f"{str(path)!r} is missing: the run folder is not complete, run discover again") from error
+    except (SafetensorError, KeyError, TypeError) as error:  # the last two of kinds of number that numpy has not
         raise SubtaxaError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
@@ -187,27 +194,43 @@ def read_run(folder: Path) -> dict[str, Any]:
         unfinished = (folder / CHECKPOINT).exists()
         fix = "it was not finished: run discover again with --resume" if unfinished else f"it has no {RUN}"
         raise InputError(f"{str(folder)!r} is not a finished run: {fix}")
+    check_inside(folder)
     facts = read_json(folder / RUN)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise InputError(f"{str(folder / RUN)!r} was not written by this version of subtaxa: run discover again")
+    _check_shape(folder / RUN, facts, schema.RUN)
     return facts
+
+
+def check_inside(folder: Path) -> None:
+    """Refuse a run whose files are links to somewhere else, or no files at all: it would be read and written there."""
+    for path in map(folder.joinpath, sorted(OURS)):
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{str(path)!r} links to a place outside the run folder: copy what it links to there")
+        if path.exists() and not path.is_file() and path.name not in (MODEL, CHECKPOINT):
+            raise InputError(f"{str(path)!r} is not a regular file: run discover again")
 
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text("utf-8"))
+        return schema.read_json(path)
     except FileNotFoundError as error:
         raise InputError(f"{str(path)!r} is missing: the run folder is not complete, run discover again") from error
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
+def _check_shape(path: Path, content: Any, shape: Any) -> None:
+    if found := schema.difference(content, shape):
+        raise InputError(f"{str(path)!r} is damaged ({found}): run discover again")
+
+
 def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
     rows = read_json(folder / name)
-    try:
-        return Taxonomy.from_dict(rows)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{str(folder / name)!r} is damaged: run discover again") from error
+    _check_shape(folder / name, rows, schema.TAXONOMY)
+    return Taxonomy.from_dict(rows)
 
 
 def read_assignments(folder: Path) -> dict[str, list[Any]]:
@@ -216,27 +239,37 @@ def read_assignments(folder: Path) -> dict[str, list[Any]]:
 
 
 def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
-    parquet = folder / f"{ASSIGNMENTS}.parquet"
-    if parquet.exists():
-        import pyarrow.parquet as pq
+    """Some columns of the assignments: rows as whole numbers, all else as strings."""
+    parquet, table = folder / f"{ASSIGNMENTS}.parquet", folder / f"{ASSIGNMENTS}.csv"
+    try:
+        if parquet.exists():
+            import pyarrow.parquet as pq
 
-        return dict(pq.read_table(parquet, columns=columns).to_pydict())
-    with (folder / f"{ASSIGNMENTS}.csv").open(encoding="utf-8", newline="") as file:
-        csv.field_size_limit(2**31 - 1)
-        rows = list(csv.DictReader(file))
-    return {name: [int(row[name]) if name == "row" else original(row[name]) for row in rows] for name in columns}
+            found = dict(pq.read_table(parquet, columns=columns).to_pydict())
+        else:
+            with table.open(encoding="utf-8", newline="") as file:
+                csv.field_size_limit(MAX_FIELD + 1)
+                rows = list(csv.DictReader(file))
+            found = {n: [int(row[n]) if n == "row" else original(row[n]) for row in rows] for n in columns}
+    except FileNotFoundError as error:
+        raise InputError(f"{str(table)!r} is missing: the run folder is not complete, run discover again") from error
+    except (csv.Error, KeyError, TypeError, AttributeError, ValueError, OSError) as error:
+        raise InputError(f"the assignments in {str(folder)!r} are damaged ({error}): run discover again") from error
+    _check_shape(parquet if parquet.exists() else table, found, {n: [int if n == "row" else str] for n in columns})
+    return found
 
 
 def read_numbers(facts: dict[str, Any]) -> dict[str, Choice]:
     """How many categories each label has and could have, as run.json tells it."""
     from subtaxa.how_many import Choice
 
-    return {
-        str(label): Choice(
-            int(row["chosen"]), int(row["low"]), int(row["high"]), tuple((int(k), float(v)) for k, v in row["curve"])
-        )
-        for label, row in facts["numbers"].items()
-    }
+    try:
+        return {
+            label: Choice(row["chosen"], row["low"], row["high"], tuple((int(k), float(v)) for k, v in row["curve"]))
+            for label, row in facts["numbers"].items()
+        }
+    except ValueError as error:
+        raise InputError(f"the curves in {RUN} are damaged ({error}): run discover again") from error
 
 
 def outlier_lines(folder: Path) -> list[str]:

@@ -131,7 +131,6 @@ class _Datasets(dict[str, "Dataset"]):
 
     def __missing__(self, name: str) -> Dataset:
         from subtaxa.bench.datasets import DATASETS, from_file, load
-        from subtaxa.cli import printable
 
         options = self.options
         if name in DATASETS and options.dataset in (None, name):
@@ -145,7 +144,7 @@ class _Datasets(dict[str, "Dataset"]):
                 raise InputError(f"name the columns of {options.dataset!r}: --label COLUMN --fine COLUMN")
             self[name] = from_file(Path(options.dataset), options.text, options.label, options.fine)
         for note in self[name].notes:
-            self.progress.say(printable(note))
+            self.progress.say(note)
         return self[name]
 
 
