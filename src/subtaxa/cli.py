@@ -177,7 +177,14 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
-    """Read, fit, save and show; the shared part of discover and demo."""
+    """Read, fit, save and show, alone in the folder; the shared part of discover and demo."""
+    from subtaxa.lock import alone
+
+    with alone(Path(options.out)):
+        return _run_alone(options, read)
+
+
+def _run_alone(options: argparse.Namespace, read: Any) -> Any:
     from subtaxa import storage
     from subtaxa.progress import progress_for
 

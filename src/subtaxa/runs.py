@@ -23,6 +23,7 @@ from subtaxa.edits import Edit, read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
 from subtaxa.errors import InputError
 from subtaxa.identity import fingerprint
+from subtaxa.lock import alone
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import Content, ReportData, render_report
@@ -41,7 +42,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
     """Write everything, or nothing: the folder is filled only when all files are written."""
     storage.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(model, command)
-    with storage.staged(folder) as stage:
+    with alone(folder), storage.staged(folder) as stage:
         for name, content in _shown(model, facts).items():
             (stage / name).write_bytes(content)
         try:

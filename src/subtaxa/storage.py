@@ -102,10 +102,15 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} does not go into JSON")
 
 
-def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+def check_is_folder(folder: Path) -> None:
+    """Refuse the name of a file."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file: name a folder for the run")
+
+
+def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+    check_is_folder(folder)
     inside = {path.name for path in folder.iterdir() if not path.name.startswith(".")} if folder.exists() else set()
     if not inside:
         return
