@@ -28,8 +28,12 @@ def open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Sett
     path, values = Path(folder), settings.to_dict()
     identity = {"data": fingerprint(data), "seed": seed, "settings": values}
     file = path / "identity.json"
+    for left in path.glob(".*"):  # by a process that was killed while it wrote
+        left.unlink()
     if file.exists():
         found = read_json(file)
+        if not isinstance(found, dict):
+            raise SubtaxaError(f"{str(file)!r} is damaged: delete the folder {str(path)!r} and start again")
         if found != identity:
             changed = [k for k, v in values.items() if found.get("settings", {}).get(k) != v]
             what = "other texts" if found.get("data") != identity["data"] else f"another {(changed or ['seed'])[0]}"

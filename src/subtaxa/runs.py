@@ -15,7 +15,7 @@ import numpy as np
 from safetensors import SafetensorError
 
 from subtaxa import __version__, storage
-from subtaxa.atomic import write_whole
+from subtaxa.atomic import write_together
 from subtaxa.clustering import Clusters
 from subtaxa.confidence import Confidence, Fit
 from subtaxa.editable import Trained
@@ -56,6 +56,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
+        facts["files"] = storage.digests(stage)
         (stage / storage.RUN).write_text(storage.json_text(facts), encoding="utf-8")
     return folder
 
@@ -63,16 +64,13 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
 def save_edits(model: Discovery, folder: Path) -> None:
     """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
     facts = storage.read_run(folder)
-    save_log(model, model.edits_, folder)
-    for name, content in _shown(model, facts).items():
-        write_whole(folder / name, content)
-    write_whole(folder / storage.MODEL / "README.md", model_card(model, facts).encode())
+    card = {f"{storage.MODEL}/README.md": model_card(model, facts).encode()}
+    write_together(folder, _edited(model, model.edits_) | _shown(model, facts) | card)
 
 
 def save_log(model: Discovery, log: Sequence[Edit], folder: Path) -> None:
     """Write a log of edits of the model to its run folder; what is shown there stays behind."""
-    for name, content in _edited(model, log).items():
-        write_whole(folder / name, content)
+    write_together(folder, _edited(model, log))
 
 
 def _edited(model: Discovery, log: Sequence[Edit]) -> dict[str, bytes]:
@@ -127,6 +125,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     """The estimator as it was after `fit`."""
     facts = storage.read_run(folder)
     check_folder(folder / storage.MODEL)
+    storage.verify(folder, facts, storage.CLUSTERS, storage.FEATURES)
     arrays = storage.read_arrays(folder / storage.CLUSTERS)
     try:
         settings = Settings.from_preset("paper", **facts["settings"])
@@ -163,6 +162,7 @@ def load_encoder(model: Discovery) -> Encoder:
     """The trained encoder of a loaded run, which is read only when texts are to be encoded."""
     from subtaxa.encoder import Encoder
 
+    storage.verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
     encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
     if encoder.dimensions != model.features_.shape[1]:
         raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")

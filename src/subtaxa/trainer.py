@@ -189,14 +189,20 @@ class Trainer:
         checkpoint.save_state(self.file, tensors, asdict(self.place))
 
     def _resume(self) -> None:
-        if self.file is None or not self.file.exists():
+        found = None if self.file is None else checkpoint.load_newest(self.file, self.progress.say)
+        if found is None:
             return
-        tensors, facts = checkpoint.load_state(self.file)
-        checkpoint.unpack_modules(self.modules, tensors)
-        checkpoint.unpack_optimizer(self.optimizer, tensors)
-        self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
-        self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
-        self.place = Place(**facts)
+        tensors, facts = found
+        try:
+            checkpoint.unpack_modules(self.modules, tensors)
+            checkpoint.unpack_optimizer(self.optimizer, tensors)
+            self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
+            self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
+            self.place = Place(**facts)
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            raise SubtaxaError(
+                f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
+            ) from error
 
 
 def rate(step: int, total: float, schedule: str, warmup: float) -> float:
