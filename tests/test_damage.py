@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import planted_corpus, refused
 
-from subtaxa import Discovery, storage
+from subtaxa import Discovery
 from subtaxa.atomic import write_together
+from subtaxa.digests import digests
 from subtaxa.errors import SubtaxaError
 
 TEXTS, LABELS, _ = planted_corpus(10)
@@ -71,7 +72,7 @@ def test_an_edited_and_an_updated_run_are_whole(run: Path, capsys: pytest.Captur
     model = Discovery.load(run)
     assert model.taxonomy_[0].name == "Mine"
     assert len(model.predict(["refund owed"])) == 1
-    assert storage.digests(run) == json.loads((run / "run.json").read_text())["files"]
+    assert digests(run) == json.loads((run / "run.json").read_text())["files"]
 
 
 def test_a_run_of_before_the_digests_still_loads(run: Path) -> None:

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import refused
+from conftest import planted_corpus, refused
 
+from subtaxa import Discovery
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.lock import LOCK, alone
 
@@ -57,15 +58,16 @@ def test_the_second_process_is_refused_and_a_killed_owner_leaves_no_lock(
     assert not (out / LOCK).exists()
 
 
-@pytest.mark.parametrize("command", [["merge", "0", "1"], ["undo"], ["update", "more.csv"]])
-def test_edits_and_updates_are_refused_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
-    from subtaxa.storage import FORMAT, RUN, json_text
+@pytest.fixture(scope="module")
+def run(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    texts, labels, _ = planted_corpus(5)
+    return Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels).save(tmp_path_factory.mktemp("locked") / "run")
 
-    (tmp_path / RUN).write_text(json_text({"format": FORMAT}))
-    with holder(tmp_path):
-        error = refused(capsys, [command[0], str(tmp_path), *command[1:]])
+
+@pytest.mark.parametrize("command", [["merge", "0", "1"], ["undo"], ["update", "more.csv"]])
+def test_edits_and_updates_are_refused_too(run: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    with holder(run):
+        error = refused(capsys, [command[0], str(run), *command[1:]])
     assert "another process is at work on" in error
 
 

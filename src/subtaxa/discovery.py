@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from subtaxa import finite
 from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
 from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
 from subtaxa.describing import describe
@@ -118,6 +119,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         progress = progress or progress_for(quiet=not self.verbose)
         order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
         ordered = [data.texts[i] for i in order]
+        naming = partial(finite.naming, ordered, [data.rows[i] for i in order])
         names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
         number = want.total or max(len(names), readable(len(ordered)))
         estimating = want.total is None and settings.neighbours == "auto"
@@ -126,7 +128,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
             tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-        with progress.step("Placing all texts before training", len(ordered)) as step:
+        with progress.step("Placing all texts before training", len(ordered)) as step, naming():
             untrained = encoder.features(tokens, advance=step.advance)
         with progress.step("Comparing the words"):
             words = torch.from_numpy(word_features(ordered))
@@ -141,8 +143,9 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             lambda forest: [choice.chosen for choice in _choices(forest, want, self.granularity, self.seed)],
         )
         folder = open_checkpoint(checkpoint, data, settings, self.seed)
-        history = train(encoder, training, settings, self.seed, progress, folder)
-        with progress.step("Placing all texts", len(ordered)) as step:
+        with naming():
+            history = train(encoder, training, settings, self.seed, progress, folder)
+        with progress.step("Placing all texts", len(ordered)) as step, naming("after training"):
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
+from subtaxa.finite import check_rows, naming
 from subtaxa.tokens import Batch, Tokens
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
@@ -234,6 +235,7 @@ class Encoder:
             out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
             advance(len(index))
         tower.train(training)
+        check_rows(out)
         return out
 
     def momentum_copy(self) -> Tower:
@@ -245,7 +247,8 @@ class Encoder:
         """Texts to unit features in one call, for new texts."""
         if not texts:
             return torch.empty(0, self.dimensions)
-        return self.features(self.tokenise(texts), advance=advance)
+        with naming(texts):
+            return self.features(self.tokenise(texts), advance=advance)
 
 
 class _Reached(Exception):

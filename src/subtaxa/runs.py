@@ -18,6 +18,7 @@ from subtaxa import __version__, storage
 from subtaxa.atomic import write_together
 from subtaxa.clustering import Clusters
 from subtaxa.confidence import Confidence, Fit
+from subtaxa.digests import digests, verify
 from subtaxa.editable import Trained
 from subtaxa.edits import Edit, read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
@@ -56,7 +57,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
-        facts["files"] = storage.digests(stage)
+        facts["files"] = digests(stage)
         (stage / storage.RUN).write_text(storage.json_text(facts), encoding="utf-8")
     return folder
 
@@ -125,7 +126,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     """The estimator as it was after `fit`."""
     facts = storage.read_run(folder)
     check_folder(folder / storage.MODEL)
-    storage.verify(folder, facts, storage.CLUSTERS, storage.FEATURES)
+    verify(folder, facts, storage.CLUSTERS, storage.FEATURES)
     arrays = storage.read_arrays(folder / storage.CLUSTERS)
     try:
         settings = Settings.from_preset("paper", **facts["settings"])
@@ -162,7 +163,7 @@ def load_encoder(model: Discovery) -> Encoder:
     """The trained encoder of a loaded run, which is read only when texts are to be encoded."""
     from subtaxa.encoder import Encoder
 
-    storage.verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
+    verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
     encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
     if encoder.dimensions != model.features_.shape[1]:
         raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")
