@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
+import multiprocessing
+import os
 import random
 import signal
 import subprocess
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,26 +38,28 @@ def say(phase):
 say("importing")
 from contextlib import contextmanager
 from subtaxa import cli, progress
-def before(module, name, phase, after=None):
+current = ""
+def before(module, name, phase):
     real = getattr(module, name)
     def told(*arguments, **named):
         say(phase)
         result = real(*arguments, **named)
-        if after:
-            say(after)
+        if "moving" not in phase:
+            say(current)
         return result
     setattr(module, name, told)
 def hook():
     from subtaxa import checkpoint, runs, storage
-    before(checkpoint, "save_state", "writing a checkpoint", "training")
-    before(runs, "render_report", "rendering the report", "writing results")
+    before(checkpoint, "save_state", "writing a checkpoint")
+    before(runs, "render_report", "rendering the report")
     before(storage, "_sync", "moving results into place")
 step, note = progress.Progress.step, progress.Step.note
-PHASES = {"Starting up": "importing", "Pretraining on the labels": "training", "Training": "training",
-          "Writing the run": "writing results"}
+PHASES = {"Starting up": "importing", "Pretraining on the labels": "pretraining", "Writing the run": "writing results"}
 @contextmanager
 def told_step(self, name, total=0):
-    say(PHASES.get(name, name.lower()))
+    global current
+    current = PHASES.get(name, name.lower())
+    say(current)
     if name == "Loading the encoder":
         hook()
     with step(self, name, total) as one:
@@ -62,7 +67,7 @@ def told_step(self, name, total=0):
     if name == "Writing the run":
         say("clearing the checkpoint")
 def told_note(self, text):
-    say("mining" if "comparing" in text else "training")
+    say("mining" if "comparing" in text else current)
 progress.Progress.step, progress.Step.note = told_step, told_note
 sys.exit(cli.main())
 """
@@ -95,29 +100,69 @@ class Stopped:
     error: str
 
 
+@dataclass(frozen=True)
+class Child:
+    """A process, what it printed, and its exit code, once it has one."""
+
+    pid: int
+    streams: Path
+    ended: Callable[[], int | None]
+
+    def wait(self, seconds: float = 600.0) -> int:
+        until = time.monotonic() + seconds
+        while (code := self.ended()) is None:
+            if time.monotonic() > until:
+                raise TimeoutError(f"process {self.pid} has not ended")
+            time.sleep(0.01)
+        return code
+
+    @property
+    def error(self) -> str:
+        return self.streams.read_text("utf-8", "replace")
+
+
+def _probe(command: list[str], streams: str) -> None:
+    """In a fork: be the command."""
+    file = os.open(streams, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    sys.argv[1:] = command
+    exec(PROBE, {"__name__": "probe"})
+
+
 class Campaign:
     """A corpus, an encoder, and a run that nobody killed."""
 
-    def __init__(self, folder: Path, encoder: str | None = None, epochs: int = 6) -> None:
+    def __init__(self, folder: Path, encoder: str | None = None, epochs: int = 4, per_topic: int = 15) -> None:
         self.folder, self.epochs = folder, epochs
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(["subtaxa.discovery", "subtaxa.runs", "openTSNE"])
         (folder / "tiny").mkdir()
         self.encoder = encoder or make_tiny_encoder(folder / "tiny")
-        self.source = _write_corpus(folder / "planted.csv")
+        self.source = _write_corpus(folder / "planted.csv", per_topic)
         self.whole = folder / "whole"
-        process = self.start(self.whole)
-        error = process.communicate()[1]
-        if process.returncode:
-            raise SystemExit(f"the run that nobody killed failed: {error}")
+        process = self.start(self.whole, fresh=True)
+        if process.wait():
+            raise SystemExit(f"the run that nobody killed failed: {process.error}")
         self.events = self.log(self.whole)
 
     def command(self, out: Path, *more: str) -> list[str]:
         fixed = f"--epochs {self.epochs} --pretrain-epochs 2 --batch-size 16 --trained-layers all --learning-rate 1e-3"
         fixed += " --neighbours 20 --quiet --encoder"
         discover = ["discover", str(self.source), "--out", str(out), *fixed.split(), self.encoder]
-        return [sys.executable, "-c", PROBE, f"{out}.log", *discover, *more]
+        return [f"{out}.log", *discover, *more]
 
-    def start(self, out: Path, *more: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(self.command(out, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, out: Path, *more: str, fresh: bool = False) -> Child:
+        """A process of its own that runs discover: an interpreter begun anew, or a fork of one that has only imported
+        the libraries, which takes most of the time of so small a run."""
+        command, streams = self.command(out, *more), Path(f"{out}.streams")
+        if not fresh:
+            process = self.context.Process(target=_probe, args=(command, str(streams)))
+            process.start()
+            return Child(process.pid or 0, streams, lambda: process.exitcode)
+        with streams.open("wb") as file:
+            begun = subprocess.Popen([sys.executable, "-c", PROBE, *command], stdout=file, stderr=file)
+        return Child(begun.pid, streams, begun.poll)
 
     def log(self, out: Path) -> list[Event]:
         """The phases so far."""
@@ -137,26 +182,26 @@ class Campaign:
 
     def stop(self, out: Path, moment: Moment, number: signal.Signals) -> Stopped:
         """Start a run, and send it a signal at the moment, if it has not come to its end before."""
-        process = self.start(out)
-        while process.poll() is None:
+        process = self.start(out, fresh=moment.phase == "importing")
+        while process.ended() is None:
             begun = [event.at for event in self.log(out) if event.phase == moment.phase]
             if len(begun) > moment.occurrence:
                 time.sleep(max(0.0, begun[moment.occurrence] + moment.after - time.monotonic()))
                 break
-            time.sleep(0.001)
+            time.sleep(0.005)
         sent = time.monotonic()
-        process.send_signal(number)
-        error = process.communicate(timeout=120)[1]
+        if process.ended() is None:
+            os.kill(process.pid, number)
+        code = process.wait()
         seconds = time.monotonic() - sent
         phase = [event.phase for event in self.log(out) if event.at <= sent][-1]
-        return Stopped(phase, seconds, process.returncode, error)
+        return Stopped(phase, seconds, code, process.error)
 
     def resume(self, out: Path) -> str:
         """Go on, and what is wrong with the result, if anything."""
         process = self.start(out, "--resume")
-        printed, error = process.communicate(timeout=600)
-        if process.returncode:
-            return f"--resume failed: {error.strip()}"
+        if process.wait():
+            return f"--resume failed: {process.error.strip()}"
         names, wanted = (sorted(path.name for path in folder.iterdir()) for folder in (out, self.whole))
         if names != wanted:
             return f"other files: {set(names) ^ set(wanted)}"
@@ -220,8 +265,8 @@ def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], 
         print(f"- WRONG: {line}")
 
 
-def _write_corpus(path: Path) -> Path:
-    texts, labels, _ = planted_corpus(40)
+def _write_corpus(path: Path, per_topic: int) -> Path:
+    texts, labels, _ = planted_corpus(per_topic)
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
     return path

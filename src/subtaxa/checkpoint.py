@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
 
-
 State = tuple[dict[str, Tensor], dict[str, Any]]
 
 

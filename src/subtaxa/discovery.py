@@ -28,6 +28,7 @@ from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
+from subtaxa.room import Job, fit_into_memory
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.text_map import text_map
@@ -127,7 +128,10 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         with progress.step("Loading the encoder"):
             encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
-            tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
+            tokens = encoder.tokenise(ordered, step.advance)
+            job = fit_into_memory(Job.of(encoder, tokens, settings, number), progress)
+            encoder.chunk_tokens = job.chunk
+            tokens = encoder.cache_lower(tokens, step.advance, reserved=job.need)
         with progress.step("Placing all texts before training", len(ordered)) as step, naming():
             untrained = encoder.features(tokens, advance=step.advance)
         with progress.step("Comparing the words"):
@@ -142,7 +146,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             words,
             lambda forest: [choice.chosen for choice in _choices(forest, want, self.granularity, self.seed)],
         )
-        folder = open_checkpoint(checkpoint, data, settings, self.seed)
+        folder = open_checkpoint(checkpoint, data, settings, self.get_params())
         with naming():
             history = train(encoder, training, settings, self.seed, progress, folder)
         with progress.step("Placing all texts", len(ordered)) as step, naming("after training"):

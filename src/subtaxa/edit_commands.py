@@ -50,10 +50,11 @@ def _command(commands: Any, name: str, about: str) -> Any:
 def edit_run(options: argparse.Namespace, progress: Progress) -> str:
     """Carry out edits on a run folder, and what to tell about it: what was done and the labels' categories."""
     from subtaxa.lock import alone
-    from subtaxa.storage import read_run
+    from subtaxa.storage import clear_left, read_run
 
     read_run(Path(options.folder))  # or there is nothing to lock
     with alone(Path(options.folder)):
+        clear_left(Path(options.folder))
         return _edit_alone(options, progress)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
 
 from subtaxa import __version__, storage
 from subtaxa.atomic import write_together
@@ -48,7 +47,9 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
             (stage / name).write_bytes(content)
         try:
             save_pipeline(model.encoder_.pipeline, stage / storage.MODEL)
-        except SafetensorError as error:  # how safetensors reports a full disk
+        except OSError:
+            raise
+        except Exception as error:  # by which safetensors and tokenizers report a full disk
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / storage.MODEL / "README.md").write_text(model_card(model, facts), encoding="utf-8")
         storage.write_arrays(stage / storage.CLUSTERS, _arrays(model))

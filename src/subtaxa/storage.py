@@ -131,6 +131,15 @@ def clear(folder: Path, names: set[str] = OURS) -> None:
             path.unlink(missing_ok=True)
 
 
+def clear_left(folder: Path) -> None:
+    """Remove what processes left that were killed while they wrote here."""
+    for stage in folder.glob(".writing-*"):
+        shutil.rmtree(stage)
+    for name in OURS:
+        for file in folder.glob(f".{name}-*"):
+            file.unlink()
+
+
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A hidden folder to write a whole result into; it is moved into place at the end or removed on failure.
@@ -139,8 +148,7 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".writing-*"):  # by a process that was killed
-        shutil.rmtree(left)
+    clear_left(folder)
     stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
     try:
         yield stage
