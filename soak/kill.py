@@ -23,11 +23,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from conftest import make_tiny_encoder, planted_corpus
-
 PATIENCE = 10.0  # seconds in which a process must end that was asked to
 SAME = ("assignments.csv", "categories.csv", "taxonomy.json", "clusters.safetensors", "features.safetensors")
+
+# What a run imports sooner or later: imported once, it is there in every fork.
+LIBRARIES = ["subtaxa.cli", "subtaxa.texts", "subtaxa.discovery", "subtaxa.runs", "subtaxa.lock", "filelock", "pandas"]
+LIBRARIES += ["openTSNE", "sentence_transformers", "transformers.models.bert.modeling_bert", "safetensors.torch"]
+LIBRARIES += ["sklearn.feature_extraction.text", "rich.console"]
 
 # `python -c PROBE LOG arguments` is `subtaxa arguments`, with a line in LOG for each phase as it begins.
 PROBE = """
@@ -133,15 +135,23 @@ def _probe(command: list[str], streams: str) -> None:
 class Campaign:
     """A corpus, an encoder, and a run that nobody killed."""
 
-    def __init__(self, folder: Path, encoder: str | None = None, epochs: int = 4, per_topic: int = 15) -> None:
+    def __init__(
+        self, folder: Path, encoder: str | None = None, epochs: int = 4, per_topic: int = 15, fresh: bool = True
+    ) -> None:
         self.folder, self.epochs = folder, epochs
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(["subtaxa.discovery", "subtaxa.runs", "openTSNE"])
+        self.context.set_forkserver_preload(LIBRARIES)
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+        from conftest import make_tiny_encoder, planted_corpus
+
         (folder / "tiny").mkdir()
         self.encoder = encoder or make_tiny_encoder(folder / "tiny")
-        self.source = _write_corpus(folder / "planted.csv", per_topic)
+        self.source = folder / "planted.csv"
+        with self.source.open("w", newline="", encoding="utf-8") as file:
+            texts, labels, _ = planted_corpus(per_topic)
+            csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
         self.whole = folder / "whole"
-        process = self.start(self.whole, fresh=True)
+        process = self.start(self.whole, fresh=fresh)
         if process.wait():
             raise SystemExit(f"the run that nobody killed failed: {process.error}")
         self.events = self.log(self.whole)
@@ -188,7 +198,7 @@ class Campaign:
             if len(begun) > moment.occurrence:
                 time.sleep(max(0.0, begun[moment.occurrence] + moment.after - time.monotonic()))
                 break
-            time.sleep(0.005)
+            time.sleep(0.01)
         sent = time.monotonic()
         if process.ended() is None:
             os.kill(process.pid, number)
@@ -209,13 +219,13 @@ class Campaign:
         return f"differs: {', '.join(different)}" if different else ""
 
 
-def judge(stopped: Stopped, number: signal.Signals) -> str:
+def judge(stopped: Stopped, number: signal.Signals, patience: float = PATIENCE) -> str:
     """What is wrong with how a process ended, if anything."""
     if stopped.code == 0:
         return ""  # the signal came too late
     if number == signal.SIGKILL:
         return "" if stopped.code == -signal.SIGKILL else f"exit code {stopped.code}: {stopped.error.strip()}"
-    if stopped.seconds > PATIENCE:
+    if stopped.seconds > patience:
         return f"ended only after {stopped.seconds:.1f} s"
     if stopped.code != 128 + number or not stopped.error.startswith("subtaxa: stopped"):
         return f"exit code {stopped.code}: {stopped.error.strip()[-300:]}"
@@ -263,13 +273,6 @@ def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], 
             print(f"Seconds from {kind.name} to the end: {', '.join(f'{seconds:.1f}' for seconds in sorted(waited))}.")
     for line in wrong:
         print(f"- WRONG: {line}")
-
-
-def _write_corpus(path: Path, per_topic: int) -> Path:
-    texts, labels, _ = planted_corpus(per_topic)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
-    return path
 
 
 if __name__ == "__main__":
