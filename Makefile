@@ -5,7 +5,7 @@ export XDG_CACHE_HOME := $(CURDIR)/.cache
 export HF_HOME := $(CURDIR)/.cache/huggingface
 export HF_HUB_OFFLINE := 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench soak clean
 
 demo: .venv/installed
 	.venv/bin/subtaxa demo --out demo --overwrite
@@ -20,6 +20,9 @@ lint: .venv/installed
 
 bench: .venv/installed
 	.venv/bin/python benchmarks/speed_page.py ../shared/data
+
+soak: .venv/installed
+	.venv/bin/python soak/kill.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "Setting up .venv (about two minutes)"

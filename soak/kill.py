@@ -20,7 +20,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
 
 PATIENCE = 10.0  # seconds in which a process must end that was asked to
@@ -141,6 +143,7 @@ class Campaign:
         self.folder, self.epochs = folder, epochs
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(LIBRARIES)
+        forkserver.ensure_running()
         sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
         from conftest import make_tiny_encoder, planted_corpus
 
@@ -207,6 +210,13 @@ class Campaign:
         phase = [event.phase for event in self.log(out) if event.at <= sent][-1]
         return Stopped(phase, seconds, code, process.error)
 
+    def trial(self, out: Path, moment: Moment, number: signal.Signals) -> tuple[Stopped, str]:
+        """Stop a run and resume it: how it ended, and what is wrong, if anything."""
+        stopped = self.stop(out, moment, number)
+        trouble = judge(stopped, number) or self.resume(out)
+        print(_told(number, stopped, trouble), file=sys.stderr, flush=True)
+        return stopped, trouble
+
     def resume(self, out: Path) -> str:
         """Go on, and what is wrong with the result, if anything."""
         process = self.start(out, "--resume")
@@ -237,24 +247,27 @@ def main() -> int:
     options.add_argument("--kills", type=int, default=30)
     options.add_argument("--stops", type=int, default=5, help="of SIGTERM and of Ctrl-C each")
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    options.add_argument("--encoder", help="a model folder in place of a tiny encoder made here")
     given = options.parse_args()
     chance = random.Random(given.seed)
     plan = [signal.SIGKILL] * given.kills + [signal.SIGTERM] * given.stops + [signal.SIGINT] * given.stops
     with tempfile.TemporaryDirectory(prefix="subtaxa-kill-") as folder:
-        campaign = Campaign(Path(folder))
+        campaign = Campaign(Path(folder), given.encoder)
         phases = campaign.phases()
         order = itertools.chain.from_iterable(chance.sample(phases, len(phases)) for _ in plan)
-        rows, wrong = [], []
-        for i, (number, phase) in enumerate(zip(plan, order, strict=False)):
-            out = Path(folder) / f"run-{i}"
-            stopped = campaign.stop(out, campaign.moment(phase, chance), number)
-            trouble = judge(stopped, number) or campaign.resume(out)
-            rows.append((number, stopped))
-            print(f"{number.name} while {stopped.phase}: {trouble or 'same result'}", file=sys.stderr, flush=True)
-            if trouble:
-                wrong.append(f"{number.name} while {stopped.phase}: {trouble}")
-        _print_table(phases, rows, wrong)
+        moments = [campaign.moment(phase, chance) for _, phase in zip(plan, order, strict=False)]
+        outs = [Path(folder) / f"run-{i}" for i in range(len(plan))]
+        with ThreadPoolExecutor(given.jobs) as pool:
+            results = list(pool.map(campaign.trial, outs, moments, plan))
+    stops = [stopped for stopped, _ in results]
+    wrong = [_told(*row) for row in zip(plan, stops, (trouble for _, trouble in results), strict=True) if row[2]]
+    _print_table(phases, list(zip(plan, stops, strict=True)), wrong)
     return 1 if wrong else 0
+
+
+def _told(number: signal.Signals, stopped: Stopped, trouble: str) -> str:
+    return f"{number.name} while {stopped.phase}: {trouble or 'same result'}"
 
 
 def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], wrong: list[str]) -> None:
