@@ -37,7 +37,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write several files: all are complete and on disk before the first, in their order, takes its name."""
     with ExitStack() as all_of_them:
-        for name, content in reversed(contents.items()):  # the stack is taken off from its end
+        for name, content in reversed(list(contents.items())):  # the stack is taken off from its end
             file = all_of_them.enter_context(whole_file(folder / name))
             file.write(content)
             file.flush()

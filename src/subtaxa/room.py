@@ -24,6 +24,7 @@ COPIES = 6  # of all features at a time: untrained, in the queue, compared, foun
 PAIR = 80  # bytes of a text and one of its neighbours, while it is found out who names whom
 ACTIVATION = 25  # numbers kept for the way back, for each token, dimension and layer
 LOGITS = 3 * 2**27  # bytes at most of a batch's similarities to all texts
+MARGIN = 1.25  # for what nobody counted
 LEAST_CHUNK = 512  # tokens read at a time when memory is short
 CONTROL_GROUPS = Path("/sys/fs/cgroup")  # where Linux tells the limits of a container
 
@@ -68,7 +69,7 @@ class Job:
         step += min(LOGITS, 3 * self.batch * self.texts * FLOAT)
         state = self.weights * FLOAT * 4  # gradients, both moments, a momentum encoder; and as much again to save it
         finding = 4 * self.texts * self.categories * 2 * FLOAT
-        return own + max(state + max(reading, step, state), finding)
+        return int(MARGIN * (own + max(state + max(reading, step, state), finding)))
 
 
 def fit_into_memory(job: Job, progress: Progress) -> Job:
