@@ -23,6 +23,7 @@ bench: .venv/installed
 	.venv/bin/python benchmarks/speed_page.py ../shared/data
 
 soak: .venv/installed
+	.venv/bin/python soak/kill.py
 	.venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-soak.lock
 	.venv/bin/python soak/fuzz.py
 

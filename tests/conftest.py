@@ -59,13 +59,16 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_tiny_encoder(tmp_path_factory.mktemp("tiny"))
+
+
+def make_tiny_encoder(folder: Path) -> str:
     """The folder of a three-layer BERT with mean pooling and the vocabulary of the planted corpus."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    folder = tmp_path_factory.mktemp("tiny")
     words = sorted({w for topics in TOPICS.values() for ws in topics.values() for w in ws} | set(FILLER))
     letters = [f"{p}{c}" for p in ("", "##") for c in "abcdefghijklmnopqrstuvwxyz0123456789"]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *words]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from subtaxa.interrupts import Interrupts, Stopped
+from subtaxa.interrupts import Interrupts, Stopped, ending_soon
 
 both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
@@ -127,3 +129,35 @@ def test_outside_the_main_thread_the_signals_are_left_alone(handlers: dict[int, 
 def test_stopped_is_a_control_c_unless_told() -> None:
     assert Stopped().signal_number == signal.SIGINT
     assert str(Stopped(signal.SIGTERM)) == "stopped by SIGTERM"
+
+
+DEAF = """
+import time
+from subtaxa.interrupts import Interrupts, ending_soon
+with ending_soon("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
+    print("ready", flush=True)
+    time.sleep(600)  # as deaf as a library that does not let Python look for signals
+"""
+
+
+@both
+def test_a_process_that_does_not_hear_ends_all_the_same(number: int) -> None:
+    process = subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == "subtaxa: stopped\n"
+    assert process.returncode == 128 + number
+
+
+def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
+    before = threading.active_count()
+    with ending_soon("never", 0.0):
+        pass
+    with pytest.raises(NotCaught), ending_soon("never", 60.0):  # the usual handler is quick enough
+        send(signal.SIGINT)
+    for _ in range(500):
+        if threading.active_count() == before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() == before

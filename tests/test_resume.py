@@ -106,7 +106,8 @@ def test_resume_refuses_other_data_and_settings(source: Path, tiny_encoder: str,
     again = subprocess.run(command(source, out, tiny_encoder), capture_output=True, text=True)
     assert again.returncode == 2
     assert "already holds a run" in again.stderr
-    (out / "checkpoint" / "training.safetensors").write_bytes(saved[: len(saved) // 2])
+    for name in ("training", "previous-training"):
+        (out / "checkpoint" / f"{name}.safetensors").write_bytes(saved[: len(saved) // 2])
     torn = subprocess.run(command(source, out, tiny_encoder, "--resume"), capture_output=True, text=True)
     assert torn.returncode == 2
     assert "is damaged" in torn.stderr

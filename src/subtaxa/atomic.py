@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -37,3 +37,13 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file in one go."""
     with whole_file(path) as file:
         file.write(content)
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write several files: all are complete and on disk before the first, in their order, takes its name."""
+    with ExitStack() as all_of_them:
+        for name, content in reversed(list(contents.items())):  # the stack is taken off from its end
+            file = all_of_them.enter_context(whole_file(folder / name))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())

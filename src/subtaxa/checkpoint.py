@@ -1,8 +1,14 @@
-"""A training state in one safetensors file, replaced atomically: a reader sees the old state or the new, never half."""
+"""A training state in one safetensors file, replaced atomically: a reader sees the old state or the new, never half.
+
+The file knows its own digest, and the state before it is kept, should the newest one turn out to be damaged.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +20,60 @@ from torch import Tensor, nn
 from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
 
+State = tuple[dict[str, Tensor], dict[str, Any]]
+
 
 def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Tensors plus JSON facts (epoch, step, history) in one file."""
-    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, save(whole, metadata={"facts": json.dumps(facts)}))
+    """Tensors plus JSON facts (epoch, step, history) in one file; what was there becomes the state before."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    told = json.dumps(facts)
+    before(path).unlink(missing_ok=True)  # so that there are never three of them on the disk
+    new = path.with_name(f"new-{path.name}")
+    write_whole(new, save(whole, metadata={"facts": told, "digest": _digest(whole, told)}))
+    if path.exists():
+        os.replace(path, before(path))
+    os.replace(new, path)
 
 
-def load_state(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def before(path: Path) -> Path:
+    """Where the state before the one in `path` is."""
+    return path.with_name(f"previous-{path.name}")
+
+
+def load_state(path: Path) -> State:
     """What `save_state` wrote, or an error that says the file is damaged."""
     try:
         content = path.read_bytes()
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        return load(content), json.loads(header["__metadata__"]["facts"])
+        about = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        tensors = load(content)
+        if _digest(tensors, about["facts"]) != about["digest"]:
+            raise ValueError("the digest is another")
+        return tensors, json.loads(about["facts"])
     except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise SubtaxaError(f"the checkpoint {str(path)!r} is damaged: delete it and start again") from error
+        raise SubtaxaError(
+            f"the checkpoint {str(path)!r} is damaged: delete the folder {str(path.parent)!r} and start again"
+        ) from error
+
+
+def load_newest(path: Path, say: Callable[[str], None]) -> State | None:
+    """The newest state that is whole, or None if none was ever saved; `say` is told of a damaged one passed over."""
+    if before(path).exists():
+        try:
+            if path.exists():
+                return load_state(path)
+        except SubtaxaError:
+            say(f"the checkpoint {str(path)!r} is damaged: going on from the one before it")
+        return load_state(before(path))
+    return load_state(path) if path.exists() else None
+
+
+def _digest(tensors: dict[str, Tensor], facts: str) -> str:
+    """SHA-256 of all that a file holds: safetensors itself would not notice a changed number."""
+    digest = hashlib.sha256(facts.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def pack_modules(modules: dict[str, nn.Module]) -> dict[str, Tensor]:

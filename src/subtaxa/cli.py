@@ -128,7 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except OSError as error:
-        return _fail(_about_system(error))
+        return _fail(_about_system(error, options.command))
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
+            raise
+        return _fail("there is not enough memory: close other programs, or use a smaller --batch-size or fewer texts")
     except KeyboardInterrupt as stopped:
         goes_on = " (the same command goes on from here)"
         again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
@@ -148,11 +152,13 @@ def _fail(sentence: str) -> int:
     return 2
 
 
-def _about_system(error: OSError) -> str:
+def _about_system(error: OSError, command: str) -> str:
     """A system error as a sentence with a remedy."""
     what = f"cannot use {str(error.filename)!r}" if error.filename else "cannot write"
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "No space left" in str(error)
-    remedy = "free some space, then add --resume to the same command" if full else "check the path and its permissions"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    full = full or any(words in str(error) for words in ("No space left", "File too large", "quota exceeded"))
+    again = "add --resume to the same command" if command in ("discover", "demo") else "type the same command again"
+    remedy = f"free some space, then {again}" if full else "check the path and its permissions"
     return f"{what}: {error.strerror or error}; {remedy}"
 
 
@@ -180,14 +186,25 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
-    """Read, fit, save and show; the shared part of discover and demo."""
+    """Read, fit, save and show, alone in the folder; the shared part of discover and demo."""
+    from subtaxa.interrupts import ending_soon
+    from subtaxa.lock import alone
+
+    with alone(Path(options.out)), ending_soon(f"subtaxa: stopped{_RESUME}"):
+        return _run_alone(options, read)
+
+
+def _run_alone(options: argparse.Namespace, read: Any) -> Any:
     from subtaxa import storage
+    from subtaxa.identity import check_not_begun_over
     from subtaxa.progress import progress_for
 
     out, progress = Path(options.out), progress_for(quiet=options.quiet)
     storage.check_target(out, overwrite=options.overwrite, resume=options.resume)
     if options.resume and (out / storage.RUN).exists() and not options.overwrite:
+        check_not_begun_over(out)
         storage.clear_checkpoint(out)
+        storage.clear_left(out)
         _say(f"{out} is already finished; see {out / storage.REPORT}")
         return None
     with progress.step("Reading the file"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from subtaxa import finite
 from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
 from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
 from subtaxa.describing import describe
@@ -27,6 +28,7 @@ from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
+from subtaxa.room import Job, fit_into_memory
 from subtaxa.settings import NAMES, Settings
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.text_map import text_map
@@ -118,6 +120,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         progress = progress or progress_for(quiet=not self.verbose)
         order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
         ordered = [data.texts[i] for i in order]
+        naming = partial(finite.naming, ordered, [data.rows[i] for i in order])
         names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
         number = want.total or max(len(names), readable(len(ordered)))
         estimating = want.total is None and settings.neighbours == "auto"
@@ -125,8 +128,11 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         with progress.step("Loading the encoder"):
             encoder = encoder_for(settings)
         with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
-            tokens = encoder.cache_lower(encoder.tokenise(ordered, step.advance), step.advance)
-        with progress.step("Placing all texts before training", len(ordered)) as step:
+            tokens = encoder.tokenise(ordered, step.advance)
+            job = fit_into_memory(Job.of(encoder, tokens, settings, number), progress)
+            encoder.chunk_tokens = job.chunk
+            tokens = encoder.cache_lower(tokens, step.advance, reserved=job.need)
+        with progress.step("Placing all texts before training", len(ordered)) as step, naming():
             untrained = encoder.features(tokens, advance=step.advance)
         with progress.step("Comparing the words"):
             words = torch.from_numpy(word_features(ordered))
@@ -140,9 +146,10 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             words,
             lambda forest: [choice.chosen for choice in _choices(forest, want, self.granularity, self.seed)],
         )
-        folder = open_checkpoint(checkpoint, data, settings, self.seed)
-        history = train(encoder, training, settings, self.seed, progress, folder)
-        with progress.step("Placing all texts", len(ordered)) as step:
+        folder = open_checkpoint(checkpoint, data, settings, self.get_params())
+        with naming():
+            history = train(encoder, training, settings, self.seed, progress, folder)
+        with progress.step("Placing all texts", len(ordered)) as step, naming("after training"):
             features = encoder.features(tokens, advance=step.advance).cpu().numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)

@@ -49,6 +49,16 @@ def _command(commands: Any, name: str, about: str) -> Any:
 
 def edit_run(options: argparse.Namespace, progress: Progress) -> str:
     """Carry out edits on a run folder, and what to tell about it: what was done and the labels' categories."""
+    from subtaxa.lock import alone
+    from subtaxa.storage import clear_left, read_run
+
+    read_run(Path(options.folder))  # or there is nothing to lock
+    with alone(Path(options.folder)):
+        clear_left(Path(options.folder))
+        return _edit_alone(options, progress)
+
+
+def _edit_alone(options: argparse.Namespace, progress: Progress) -> str:
     what = options.make(options) if "make" in options else None
     with progress.step("Loading the run"):
         from subtaxa.corrections import correct

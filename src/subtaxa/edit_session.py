@@ -8,9 +8,12 @@ from subtaxa import storage
 from subtaxa.discovery import Discovery
 from subtaxa.edits import Edit, carry_out, numbered, read_log
 from subtaxa.errors import InputError
+from subtaxa.lock import alone
 from subtaxa.runs import save_edits, save_log
 from subtaxa.schema import read_limited
 from subtaxa.taxonomy import Taxonomy
+
+WAIT = 20.0  # seconds for another command to be done with the run
 
 
 class EditSession:
@@ -25,15 +28,17 @@ class EditSession:
         """Carry out an edit and write it to the run's log."""
         carry_out(self.filing, edit)
         self.log.append(numbered(edit, self.log))
-        self._check()
-        save_log(self.model, self.log, self.folder)
+        with alone(self.folder, WAIT):
+            self._check()
+            save_log(self.model, self.log, self.folder)
 
     def finish(self) -> Taxonomy:
         """Bring all files of the run up to its log; the categories as they then are."""
         if self.log:
-            self._check()
-            self.model.follow(self.log)
-            save_edits(self.model, self.folder)
+            with alone(self.folder, WAIT):
+                self._check()
+                self.model.follow(self.log)
+                save_edits(self.model, self.folder)
         return self.model.taxonomy_
 
     def _check(self) -> None:

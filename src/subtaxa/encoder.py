@@ -16,9 +16,11 @@ from torch.nn import functional as F
 
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
+from subtaxa.finite import check_rows, naming
 from subtaxa.tokens import Batch, Tokens
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
+CHUNK_TOKENS = 8192  # that are read at a time, if there is the memory for it
 
 
 class Tower(nn.Module):
@@ -98,6 +100,7 @@ class Encoder:
         after = [m for m in list(self.pipeline)[1:] if type(m).__name__ != "Normalize"]
         self.tower = Tower(tail, nn.ModuleList(after), cut=self.cut)
         self.device = torch.device("cpu")
+        self.chunk_tokens = CHUNK_TOKENS
         self._freeze_lower(transformer)
         self._check_cut()
 
@@ -205,14 +208,18 @@ class Encoder:
         states = self.lower(batch) if batch.states is None else batch.states
         return states, batch.attention_mask
 
-    def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None) -> Tokens:
-        """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it."""
-        if not self.cut or len(tokens.ids) * self.dimensions * 4 > CACHE_SHARE * _free_memory():
+    def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None, reserved: int = 0) -> Tokens:
+        """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it besides what
+        is `reserved` (bytes)."""
+        from subtaxa.room import available
+
+        free, size = available(), len(tokens.ids) * self.dimensions * 4
+        if not self.cut or size > min(CACHE_SHARE * free, free - reserved):
             return tokens
         self.pipeline.eval()
         width = int(self.pipeline[0].get_embedding_dimension())
         states = torch.empty(len(tokens.ids), width)  # (T, D)
-        for index in tokens.batches_by_length():
+        for index in tokens.batches_by_length(self.chunk_tokens):
             batch = self.batch(tokens, index)
             mask = batch.attention_mask.cpu()  # (B, L)
             where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
@@ -230,10 +237,11 @@ class Encoder:
         self.pipeline.eval()
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)
-        for index in tokens.batches_by_length():
+        for index in tokens.batches_by_length(self.chunk_tokens):
             out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
             advance(len(index))
         tower.train(training)
+        check_rows(out)
         return out
 
     def momentum_copy(self) -> Tower:
@@ -245,7 +253,8 @@ class Encoder:
         """Texts to unit features in one call, for new texts."""
         if not texts:
             return torch.empty(0, self.dimensions)
-        return self.features(self.tokenise(texts), advance=advance)
+        with naming(texts):
+            return self.features(self.tokenise(texts), advance=advance)
 
 
 class _Reached(Exception):
@@ -291,9 +300,3 @@ class _PassThrough(nn.Module):
 
     def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
         return inputs_embeds
-
-
-def _free_memory() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import Settings
-from subtaxa.storage import json_text, read_json
+from subtaxa.storage import CHECKPOINT, json_text, read_json, read_run
 from subtaxa.texts import CoarseTexts
+
+IDENTITY = "identity.json"
+WANTED = ("seed", "categories", "granularity")
 
 
 def fingerprint(data: CoarseTexts) -> str:
@@ -21,18 +26,25 @@ def fingerprint(data: CoarseTexts) -> str:
     return digest.hexdigest()
 
 
-def open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Settings, seed: int) -> Path | None:
-    """The checkpoint folder, made if need be; one of other data or settings is refused."""
+def open_checkpoint(
+    folder: str | Path | None, data: CoarseTexts, settings: Settings, wanted: Mapping[str, Any]
+) -> Path | None:
+    """The checkpoint folder, made if need be; one of other data or settings, or with another seed or number `wanted`,
+    is refused."""
     if folder is None:
         return None
-    path, values = Path(folder), settings.to_dict()
-    identity = {"data": fingerprint(data), "seed": seed, "settings": values}
-    file = path / "identity.json"
+    path = Path(folder)
+    identity = _identity(fingerprint(data), settings.to_dict(), wanted)
+    file = path / IDENTITY
+    for left in path.glob(".*"):  # by a process that was killed while it wrote
+        left.unlink()
     if file.exists():
         found = read_json(file)
+        if not isinstance(found, dict):
+            raise SubtaxaError(f"{str(file)!r} is damaged: delete the folder {str(path)!r} and start again")
         if found != identity:
-            changed = [k for k, v in values.items() if found.get("settings", {}).get(k) != v]
-            what = "other texts" if found.get("data") != identity["data"] else f"another {(changed or ['seed'])[0]}"
+            changed = [name for name, value in identity.items() if name not in found or found[name] != value]
+            what = "other texts" if "data" in changed else f"another {(changed or ['version'])[0]}"
             raise SubtaxaError(
                 f"{str(path.parent)!r} was begun with {what}: repeat the same command, or --overwrite it"
             )
@@ -40,3 +52,22 @@ def open_checkpoint(folder: str | Path | None, data: CoarseTexts, settings: Sett
         path.mkdir(parents=True, exist_ok=True)
         write_whole(file, json_text(identity).encode())
     return path
+
+
+def check_not_begun_over(folder: Path) -> None:
+    """Refuse to call a run finished if another one was begun over it, with --overwrite, and stopped."""
+    file = folder / CHECKPOINT / IDENTITY
+    if not file.exists():
+        return
+    facts = read_run(folder)
+    if read_json(file) != _identity(facts["data"]["fingerprint"], facts["settings"], facts):
+        raise SubtaxaError(
+            f"{str(folder)!r} holds a finished run, and another one was begun over it: add --overwrite to go on with "
+            f"that one, or delete {str(file.parent)!r} to keep the finished one"
+        )
+
+
+def _identity(data: str, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same for a training to go on."""
+    identity = {"data": data, **settings, **{name: wanted[name] for name in WANTED}}
+    return dict(json.loads(json_text(identity)))

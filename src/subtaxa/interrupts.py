@@ -1,12 +1,17 @@
-"""Ctrl-C and SIGTERM that never tear a training step: a signal inside one waits for its end."""
+"""Ctrl-C and SIGTERM that never tear a training step: a signal inside one waits for its end, but not for ever."""
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
+
+SECONDS = 8.0  # from a signal to the end of the process, at most
 
 
 class Stopped(KeyboardInterrupt):
@@ -49,3 +54,36 @@ class Interrupts:
             yield
         finally:
             self._inside = False
+
+
+@contextmanager
+def ending_soon(message: str, seconds: float = SECONDS) -> Iterator[None]:
+    """Once a signal has come, this stretch ends within `seconds`, or the process does, with the message.
+
+    Python itself sees a signal only between two of its own instructions; deep in a library that can take minutes. What
+    is on disk is whole at any moment, so then the process may as well end at once.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # where the system leaves each signal's number
+    threading.Thread(target=_wait, args=(reading, message, seconds), daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writing)  # which ends the thread
+
+
+def _wait(reading: int, message: str, seconds: float) -> None:
+    number, until = 0, float("inf")
+    while True:
+        left = None if number == 0 else max(0.0, until - time.monotonic())
+        if not select.select([reading], [], [], left)[0]:
+            os.write(2, f"{message}\n".encode())
+            os._exit(128 + number)
+        came = os.read(reading, 1)
+        if not came:
+            os.close(reading)
+            return
+        if number == 0 and came[0] in (signal.SIGINT, signal.SIGTERM):
+            number, until = came[0], time.monotonic() + seconds

@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
 
 from subtaxa import __version__, storage
-from subtaxa.atomic import write_whole
+from subtaxa.atomic import write_together
 from subtaxa.clustering import Clusters
 from subtaxa.confidence import Confidence, Fit
+from subtaxa.digests import digests, verify
 from subtaxa.editable import Trained
 from subtaxa.edits import Edit, read_log, write_log
 from subtaxa.encoder_files import check_folder, save_pipeline
 from subtaxa.errors import InputError
 from subtaxa.identity import fingerprint
+from subtaxa.lock import alone
 from subtaxa.memory import Memory
 from subtaxa.model_card import model_card
 from subtaxa.report import Content, ReportData, render_report
@@ -42,12 +43,14 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
     """Write everything, or nothing: the folder is filled only when all files are written."""
     storage.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(model, command)
-    with storage.staged(folder) as stage:
+    with alone(folder), storage.staged(folder) as stage:
         for name, content in _shown(model, facts).items():
             (stage / name).write_bytes(content)
         try:
             save_pipeline(model.encoder_.pipeline, stage / storage.MODEL)
-        except SafetensorError as error:  # how safetensors reports a full disk
+        except OSError:
+            raise
+        except Exception as error:  # by which safetensors and tokenizers report a full disk
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / storage.MODEL / "README.md").write_text(model_card(model, facts), encoding="utf-8")
         storage.write_arrays(stage / storage.CLUSTERS, _arrays(model))
@@ -56,6 +59,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
+        facts["files"] = digests(stage)
         (stage / storage.RUN).write_text(storage.json_text(facts), encoding="utf-8")
     return folder
 
@@ -63,16 +67,13 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
 def save_edits(model: Discovery, folder: Path) -> None:
     """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
     facts = storage.read_run(folder)
-    save_log(model, model.edits_, folder)
-    for name, content in _shown(model, facts).items():
-        write_whole(folder / name, content)
-    write_whole(folder / storage.MODEL / "README.md", model_card(model, facts).encode())
+    card = {f"{storage.MODEL}/README.md": model_card(model, facts).encode()}
+    write_together(folder, _edited(model, model.edits_) | _shown(model, facts) | card)
 
 
 def save_log(model: Discovery, log: Sequence[Edit], folder: Path) -> None:
     """Write a log of edits of the model to its run folder; what is shown there stays behind."""
-    for name, content in _edited(model, log).items():
-        write_whole(folder / name, content)
+    write_together(folder, _edited(model, log))
 
 
 def _edited(model: Discovery, log: Sequence[Edit]) -> dict[str, bytes]:
@@ -127,6 +128,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     """The estimator as it was after `fit`."""
     facts = storage.read_run(folder)
     check_folder(folder / storage.MODEL)
+    verify(folder, facts, storage.CLUSTERS, storage.FEATURES)
     arrays = storage.read_arrays(folder / storage.CLUSTERS)
     try:
         settings = Settings.from_preset("paper", **facts["settings"])
@@ -165,6 +167,7 @@ def load_encoder(model: Discovery) -> Encoder:
     """The trained encoder of a loaded run, which is read only when texts are to be encoded."""
     from subtaxa.encoder import Encoder
 
+    verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
     encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
     if encoder.dimensions != model.features_.shape[1]:
         raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")

@@ -104,10 +104,15 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} does not go into JSON")
 
 
-def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+def check_is_folder(folder: Path) -> None:
+    """Refuse the name of a file."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file: name a folder for the run")
+
+
+def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+    check_is_folder(folder)
     inside = {path.name for path in folder.iterdir() if not path.name.startswith(".")} if folder.exists() else set()
     if not inside:
         return
@@ -128,6 +133,15 @@ def clear(folder: Path, names: set[str] = OURS) -> None:
             path.unlink(missing_ok=True)
 
 
+def clear_left(folder: Path) -> None:
+    """Remove what processes left that were killed while they wrote here."""
+    for stage in folder.glob(".writing-*"):
+        shutil.rmtree(stage)
+    for name in OURS:
+        for file in folder.glob(f".{name}-*"):
+            file.unlink()
+
+
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A hidden folder to write a whole result into; it is moved into place at the end or removed on failure.
@@ -136,8 +150,7 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".writing-*"):  # by a process that was killed
-        shutil.rmtree(left)
+    clear_left(folder)
     stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
     try:
         yield stage

@@ -19,10 +19,12 @@ from torch import Tensor, nn
 from subtaxa import checkpoint
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
+from subtaxa.finite import NotFinite
 from subtaxa.interrupts import Interrupts, Stopped
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.progress import Progress, Step
 from subtaxa.settings import Settings
+from subtaxa.tokens import Batch
 
 History = list[dict[str, float]]
 
@@ -101,7 +103,10 @@ class Trainer:
         if place.step == 0:
             step.note(f"{which}: comparing all texts")
             self._seed(0)
-            place.log = self.method.begin_epoch(place.epoch)
+            try:
+                place.log = self.method.begin_epoch(place.epoch)
+            except NotFinite as error:
+                raise error.at(f"at the beginning of epoch {place.epoch + 1}") from error
             if self.method.mined is not None:
                 place.log |= self.watcher.mined(*self.method.mined)
                 self.method.mined = None
@@ -109,7 +114,11 @@ class Trainer:
         batches = self._batches(place.epoch)
         for index in batches[place.step :]:
             with interrupts.shielded():
-                loss = self._step(index)
+                try:
+                    loss = self._step(index)
+                except NotFinite:
+                    self._save()
+                    raise
                 place.step += 1
             place.seconds = spent + time.perf_counter() - begun
             if interrupts.pending is not None:
@@ -134,19 +143,28 @@ class Trainer:
         method.tower.train()
         parts = method.loss(batch)
         loss = torch.stack(list(parts.values())).sum()
-        if not torch.isfinite(loss):
-            raise SubtaxaError(
-                f"the loss became {float(loss.detach())} in epoch {place.epoch + 1}, step {place.step + 1}: "
-                "lower --learning-rate or raise --temperature"
-            )
+        self._check("loss", loss, batch)
         self.accelerator.backward(loss)
-        self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip)
+        self._check("gradient", self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip), batch)
         self.optimizer.step()
         self.optimizer.zero_grad()
         method.after_step(batch)
         for name, part in parts.items():
             place.sums[name] = place.sums.get(name, 0.0) + float(part.detach())
         return float(loss.detach())
+
+    @torch.no_grad()
+    def _check(self, name: str, number: Tensor, batch: Batch) -> None:
+        """Stop before a step that would spoil the weights: name the texts without features, if any, or else all."""
+        if torch.isfinite(number):
+            return
+        encoder = self.method.encoder
+        encoder.pipeline.eval()
+        self.method.tower.eval()
+        wrong = ~torch.isfinite(self.method.tower(*encoder.inputs(batch))).all(1)  # (B,)
+        texts = batch.index[wrong] if wrong.any() else batch.index
+        where = f"in epoch {self.place.epoch + 1}, step {self.place.step + 1}"
+        raise NotFinite(f"the {name} became {float(number)}", texts.tolist(), where)
 
     def _close_epoch(self, seconds: float) -> None:
         """Log the epoch, keep it if it is the best, move on and save."""
@@ -181,7 +199,10 @@ class Trainer:
         torch.manual_seed(_mixed(self.seed, self.place.epoch, step) + self.accelerator.process_index)
 
     def _save(self) -> None:
+        """Save the state, unless its weights are no numbers: then the one saved before is the last good one."""
         if self.file is None or not self.accelerator.is_main_process:
+            return
+        if not all(torch.isfinite(weights).all() for weights in checkpoint.pack_modules(self.modules).values()):
             return
         tensors = checkpoint.pack_modules(self.modules) | checkpoint.pack_optimizer(self.optimizer)
         tensors |= {f"state/{name}": tensor for name, tensor in self.method.state().items()}
@@ -189,14 +210,20 @@ class Trainer:
         checkpoint.save_state(self.file, tensors, asdict(self.place))
 
     def _resume(self) -> None:
-        if self.file is None or not self.file.exists():
+        found = None if self.file is None else checkpoint.load_newest(self.file, self.progress.say)
+        if found is None:
             return
-        tensors, facts = checkpoint.load_state(self.file)
-        checkpoint.unpack_modules(self.modules, tensors)
-        checkpoint.unpack_optimizer(self.optimizer, tensors)
-        self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
-        self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
-        self.place = Place(**facts)
+        tensors, facts = found
+        try:
+            checkpoint.unpack_modules(self.modules, tensors)
+            checkpoint.unpack_optimizer(self.optimizer, tensors)
+            self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
+            self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
+            self.place = Place(**facts)
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            raise SubtaxaError(
+                f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
+            ) from error
 
 
 def rate(step: int, total: float, schedule: str, warmup: float) -> float:

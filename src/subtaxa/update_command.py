@@ -6,12 +6,19 @@ from pathlib import Path
 
 from subtaxa import storage
 from subtaxa.errors import InputError
+from subtaxa.lock import alone
 from subtaxa.progress import Progress
 from subtaxa.texts import iter_tables, resolve_text_column
 
 
 def update_run(folder: Path, file: Path, text: str | None, label: str | None, progress: Progress) -> list[str]:
     """Add the texts of a file to a run folder, all or nothing, and what to tell about it."""
+    storage.read_run(folder)  # or there is nothing to lock
+    with alone(folder):
+        return _update_alone(folder, file, text, label, progress)
+
+
+def _update_alone(folder: Path, file: Path, text: str | None, label: str | None, progress: Progress) -> list[str]:
     facts = storage.read_run(folder)
     texts: list[str] = []
     labels: list[str] = []

@@ -1,0 +1,53 @@
+"""Do 1 and 2 threads agree? The built-in example as the packaged encoder reads it, and a whole fit of a planted corpus.
+
+python benchmarks/threads.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from subtaxa import Discovery, read_texts
+from subtaxa.cli import EXAMPLE
+from subtaxa.encoder import Encoder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from conftest import make_tiny_encoder, planted_corpus
+
+
+def main() -> None:
+    texts = list(read_texts(EXAMPLE / "support.csv", "message", "department").texts)
+    encoder = Encoder()
+    features = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        features.append(encoder.encode(texts).numpy())
+    print(f"{len(texts):,} messages, packaged encoder: features differ by at most {difference(*features):.1e}")
+
+    texts, labels, _ = planted_corpus(30)
+    models = []
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"encoder": make_tiny_encoder(Path(folder)), "epochs": 3, "batch_size": 32, "learning_rate": 1e-3}
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            models.append(Discovery(6, **settings).fit(texts, labels))
+    one, two = models
+    print(
+        f"{len(texts)} planted texts, trained: "
+        f"features differ by at most {difference(one.features_, two.features_):.1e}, "
+        f"confidences by {difference(one.confidences_, two.confidences_):.1e}, "
+        f"{int((one.labels_ != two.labels_).sum())} texts are in another category"
+    )
+
+
+def difference(one: np.ndarray, two: np.ndarray) -> float:
+    return float(np.abs(one - two).max())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""One process at a time writes a run folder. The lock is the system's: it dies with its owner, however that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from subtaxa.errors import SubtaxaError
+from subtaxa.storage import check_is_folder
+
+LOCK = ".lock"
+
+
+@contextmanager
+def alone(folder: Path, wait: float = 0.0) -> Iterator[None]:
+    """Have a folder to oneself, or be refused after `wait` seconds; who has it already may ask again.
+
+    The folder is made if need be, and removed at the end if nothing came into it.
+    """
+    from filelock import FileLock, Timeout
+
+    check_is_folder(folder)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder.resolve() / LOCK, is_singleton=True)
+    if lock.is_locked:
+        yield
+        return
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout as error:
+        raise SubtaxaError(
+            f"another process is at work on {str(folder)!r}: wait until it is done, or name another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        (folder / LOCK).unlink(missing_ok=True)  # while it is ours: whoever waits for this file then makes a new one
+        lock.release()
+        for path in made:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()

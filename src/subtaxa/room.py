@@ -1,0 +1,144 @@
+"""How much memory a fit needs, how much there is, and what is done when it is too little.
+
+The figures are upper estimates, compared with measured runs in docs/reliability.md. N texts, k neighbours,
+D dimensions, K categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from subtaxa.encoder import CHUNK_TOKENS, Encoder
+from subtaxa.errors import SubtaxaError
+from subtaxa.progress import Progress
+from subtaxa.settings import Settings
+from subtaxa.tokens import Tokens
+
+FLOAT = 4  # bytes
+COPIES = 6  # of all features at a time: untrained, in the queue, compared, found, in our order and in the caller's
+PAIR = 80  # bytes of a text and one of its neighbours, while it is found out who names whom
+ACTIVATION = 25  # numbers kept for the way back, for each token, dimension and layer
+LOGITS = 3 * 2**27  # bytes at most of a batch's similarities to all texts
+MARGIN = 1.25  # for what nobody counted
+LEAST_CHUNK = 512  # tokens read at a time when memory is short
+CONTROL_GROUPS = Path("/sys/fs/cgroup")  # where Linux tells the limits of a container
+
+
+@dataclass(frozen=True)
+class Job:
+    """The sizes that the need for memory depends on."""
+
+    texts: int
+    dimensions: int
+    neighbours: int
+    categories: int
+    weights: int  # that are trained
+    layers: int  # that are trained
+    width: int  # of a layer inside
+    tokens: int  # of the longest view of a text
+    batch: int
+    chunk: int = CHUNK_TOKENS
+
+    @classmethod
+    def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Job:
+        longest = int(tokens.lengths.max())
+        config: Any = encoder.pipeline[0].model.config
+        return cls(
+            texts=len(tokens),
+            dimensions=encoder.dimensions,
+            neighbours=min(int(settings.neighbours), len(tokens)),
+            categories=categories,
+            weights=sum(p.numel() for p in encoder.tower.parameters() if p.requires_grad),
+            layers=encoder.depth - encoder.cut,
+            width=int(getattr(config, "intermediate_size", 4 * encoder.dimensions)),
+            tokens=min(longest, settings.view_tokens) if settings.view == "shorten" else longest,
+            batch=min(settings.batch_size, len(tokens)),
+        )
+
+    @property
+    def need(self) -> int:
+        """Bytes that will be needed at once, besides what is in use already."""
+        own = self.texts * (COPIES * self.dimensions * FLOAT + self.neighbours * PAIR)
+        reading = self.chunk * (2 * self.width + 8 * self.dimensions) * FLOAT
+        step = self.batch * self.tokens * self.layers * self.dimensions * ACTIVATION * FLOAT
+        step += min(LOGITS, 3 * self.batch * self.texts * FLOAT)
+        state = self.weights * FLOAT * 4  # gradients, both moments, a momentum encoder; and as much again to save it
+        finding = 4 * self.texts * self.categories * 2 * FLOAT
+        return int(MARGIN * (own + max(state + max(reading, step, state), finding)))
+
+
+def fit_into_memory(job: Job, progress: Progress) -> Job:
+    """The job, or one that reads fewer tokens at a time, if that fits; else an error that says what would."""
+    free = available()
+    smaller = [job, *(replace(job, chunk=chunk) for chunk in _halves(job.chunk, LEAST_CHUNK))]
+    for one in smaller:
+        if one.need <= free:
+            if one is not job:
+                progress.say(f"memory is short ({gigabytes(free)} free): texts are read {one.chunk} tokens at a time")
+            return one
+    batch = next((n for n in _halves(job.batch) if replace(smaller[-1], batch=n).need <= free), None)
+    fewer = f"use --batch-size {batch}" if batch else "use fewer texts or a smaller encoder"
+    raise SubtaxaError(
+        f"about {gigabytes(job.need)} of memory are needed for {job.texts:,} texts and batches of {job.batch}, "
+        f"but {gigabytes(free)} are free: {fewer}, or close other programs"
+    )
+
+
+def available() -> int:
+    """Bytes that this process may still take: of the machine, of its container, of what the user allowed it."""
+    return max(0, min([int(psutil.virtual_memory().available), *_left_in_groups(), *_left_in_address_space()]))
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
+
+
+def _halves(number: int, least: int = 1) -> Iterator[int]:
+    """The powers of two below a number, the largest first."""
+    power = 1 << max(0, number - 1).bit_length()
+    while (power := power // 2) >= least:
+        yield power
+
+
+def _left_in_groups() -> list[int]:
+    """What the control groups of this process leave it, by both versions of them; what is only cached is free."""
+    found = []
+    for folder, limit, used, cached in (
+        (CONTROL_GROUPS, "memory.max", "memory.current", "inactive_file"),
+        (CONTROL_GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        for group in (folder, *_own_groups(folder)):
+            try:
+                lines = (group / "memory.stat").read_text().splitlines()
+                cache = next((int(line.split()[1]) for line in lines if line.startswith(f"{cached} ")), 0)
+                left = int((group / limit).read_text()) - int((group / used).read_text()) + cache
+            except (OSError, ValueError):  # no such group, or "max": no limit
+                continue
+            found.append(left)
+    return found
+
+
+def _own_groups(folder: Path) -> list[Path]:
+    """The groups that this process is in, as the system tells it: "0::/a/b" is a/b, inside a."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    names = [line.split(":", 2) for line in lines]
+    paths = [Path(name[2].lstrip("/")) for name in names if len(name) == 3 and name[1] in ("", "memory")]
+    return [folder / part for path in paths for part in (path, *path.parents) if part != Path()]
+
+
+def _left_in_address_space() -> list[int]:
+    """What `ulimit -v` leaves."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return [] if limit == resource.RLIM_INFINITY else [limit - int(psutil.Process().memory_info().vms)]
