@@ -17,10 +17,10 @@ from torch.nn import functional as F
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
+from subtaxa.room import CHUNK_TOKENS, available
 from subtaxa.tokens import Batch, Tokens
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
-CHUNK_TOKENS = 8192  # that are read at a time, if there is the memory for it
 
 
 class Tower(nn.Module):
@@ -211,8 +211,6 @@ class Encoder:
     def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None, reserved: int = 0) -> Tokens:
         """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it besides what
         is `reserved` (bytes)."""
-        from subtaxa.room import available
-
         free, size = available(), len(tokens.ids) * self.dimensions * 4
         if not self.cut or size > min(CACHE_SHARE * free, free - reserved):
             return tokens

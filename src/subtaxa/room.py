@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from subtaxa.encoder import CHUNK_TOKENS, Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.tokens import Tokens
 
+if TYPE_CHECKING:
+    from subtaxa.encoder import Encoder
+    from subtaxa.tokens import Tokens
+
+CHUNK_TOKENS = 8192  # that are read at a time, if there is the memory for it
 FLOAT = 4  # bytes
 COPIES = 6  # of all features at a time: untrained, in the queue, compared, found, in our order and in the caller's
 PAIR = 80  # bytes of a text and one of its neighbours, while it is found out who names whom
