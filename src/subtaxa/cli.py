@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from subtaxa import __version__
 from subtaxa.errors import SubtaxaError
-from subtaxa.settings import NAMES, PRESETS, about, whole_number
+from subtaxa.settings import BACKENDS, NAMES, PRESETS, about, whole_number
 
 _RESUME = " (add --resume to the same command to go on)"
 EXAMPLE = Path(__file__).parent / "examples"
@@ -54,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
     _add_new_texts(assign)
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
+    assign.add_argument(
+        "--backend", default="torch", help=f"{' or '.join(BACKENDS)} (default: torch); see docs/speed.md"
+    )
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
@@ -226,6 +229,7 @@ def _assign(options: argparse.Namespace) -> None:
         text=options.text,
         label=options.label,
         overwrite=options.overwrite,
+        backend=options.backend,
         progress=progress,
     )
     if options.out != "-":
