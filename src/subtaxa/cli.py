@@ -54,9 +54,7 @@ def parser() -> argparse.ArgumentParser:
     _add_new_texts(assign)
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
-    assign.add_argument(
-        "--backend", default="torch", help=f"{' or '.join(BACKENDS)} (default: torch); see docs/speed.md"
-    )
+    assign.add_argument("--backend", default="torch", help=f"{' or '.join(BACKENDS)} (default: torch)")
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")

@@ -107,6 +107,15 @@ class Encoder:
         self.pipeline.to(device)
         self.tower.to(device)
 
+    def add_head(self) -> None:
+        """A linear map of the pooled features, at first the identity: it is trained whatever layers are not."""
+        from sentence_transformers.sentence_transformer.modules import Dense
+
+        d = self.dimensions
+        head = Dense(d, d, bias=False, activation_function=None, init_weight=torch.eye(d)).to(self.device)
+        self.tower.pooling.append(head)
+        self.pipeline.insert(len(self.pipeline) - 1, head)  # before the normalising
+
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
         """A batch of texts on the encoder's device."""
         return tokens.batch(index.cpu()).to(self.device)
