@@ -294,7 +294,7 @@ class ParquetTable(Table):
 
         with _readable(self.path), self.path.open("rb") as stream:
             try:
-                yield pq.ParquetFile(stream)
+                yield pq.ParquetFile(stream, buffer_size=2**20)  # else a column of a row group is held whole
             except (pa.ArrowException, OSError, ValueError, LookupError) as error:  # damage shows as any of these
                 reason = repr(str(error).partition("\n")[0])
                 raise InputError(f"{self.path} is not a complete Parquet file ({reason}); write it again") from error
