@@ -22,8 +22,8 @@ from subtaxa.bench.datasets import Dataset
 TRAINED, NEW, ROUNDS = 2000, 2000, 5
 
 
-def measure(data: Dataset, texts: int = NEW, rounds: int = ROUNDS) -> list[Row]:
-    known = data.limited(TRAINED)
+def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int = ROUNDS) -> list[Row]:
+    known = data.limited(trained)
     seen = set(known.train.texts)
     new = [text for text in data.train.texts if text not in seen][:texts]
     with tempfile.TemporaryDirectory() as room:

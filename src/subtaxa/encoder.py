@@ -16,9 +16,10 @@ from torch.nn import functional as F
 
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
-from subtaxa.tokens import Batch, Tokens
+from subtaxa.tokens import IN_CACHE, Batch, Tokens
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
+OTHERWISE = 8192  # tokens in a batch to be encoded, where that is no CPU
 
 
 class Tower(nn.Module):
@@ -115,6 +116,10 @@ class Encoder:
         head = Dense(d, d, bias=False, activation_function=None, init_weight=torch.eye(d)).to(self.device)
         self.tower.pooling.append(head)
         self.pipeline.insert(len(self.pipeline) - 1, head)  # before the normalising
+
+    def _batches(self, tokens: Tokens) -> list[Tensor]:
+        """Every text once, in batches that suit the device."""
+        return tokens.batches_by_length(IN_CACHE if self.device.type == "cpu" else OTHERWISE)
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
         """A batch of texts on the encoder's device."""
@@ -221,7 +226,7 @@ class Encoder:
         self.pipeline.eval()
         width = int(self.pipeline[0].get_embedding_dimension())
         states = torch.empty(len(tokens.ids), width)  # (T, D)
-        for index in tokens.batches_by_length():
+        for index in self._batches(tokens):
             batch = self.batch(tokens, index)
             mask = batch.attention_mask.cpu()  # (B, L)
             where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
@@ -239,7 +244,7 @@ class Encoder:
         self.pipeline.eval()
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)
-        for index in tokens.batches_by_length():
+        for index in self._batches(tokens):
             out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
             advance(len(index))
         tower.train(training)
