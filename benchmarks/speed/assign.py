@@ -42,7 +42,7 @@ def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int
     same = float((results["ours"] == results["int8"]).mean())
     how = f"HWU64, {len(new):,} new texts, {len(new) / statistics.median(spent['ours']):.0f} a second"
     bar, why = (
-        (2.0, "") if _has_vnni() else (1.3, "; 2 is the aim, but this processor has no VNNI: see docs/assigning.md")
+        (2.0, "") if _has_vnni() else (1.6, "; 2 is the aim, but this processor has no VNNI: see docs/assigning.md")
     )
     return [
         Row("filing new texts, against SentenceTransformer.encode", _ratio(spent, "bare", "ours"), 1, True, how),

@@ -30,6 +30,7 @@ from subtaxa.storage import GRAPH, GRAPH_NOTE, MODEL
 if TYPE_CHECKING:
     from subtaxa.encoder import Encoder
 
+TOKENS = 192  # in a batch: what went quickest of 64 to 2048
 RECIPE = "1"  # a graph that was made by another one is made again
 ALIKE = 0.9  # cosine of a graph's feature to the model's: below it, the export went wrong
 PROBES = ("one short text", "another, which is a little longer than the first one", "two")
@@ -52,7 +53,7 @@ class OnnxEncoder:
         """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
         out = torch.empty(len(texts), self.encoder.dimensions)
         tokens = self.encoder.tokenise(texts)
-        for index in tokens.batches_by_length() if len(tokens) else ():
+        for index in tokens.batches_by_length(TOKENS) if len(tokens) else ():
             batch = tokens.batch(index)
             inputs = {"ids": batch.input_ids.numpy(), "mask": batch.attention_mask.long().numpy()}  # (B, L) each
             out[index] = torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
