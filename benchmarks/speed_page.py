@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 from common import cores
-from speed import epoch, released, start
+from speed import assign, epoch, reading, released, start, streaming
 
 from subtaxa.bench.datasets import load
 from subtaxa.encoder import Encoder
@@ -29,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the authors' files")
     given = parser.parse_args()
-    rows = start.measure()
+    rows = start.measure() + reading.measure()
     data = load("hwu64", given.data)
     encoder = Encoder("packaged", trained_layers=0)
     features = encoder.features(encoder.tokenise(data.train.texts))
@@ -37,6 +37,7 @@ def main() -> int:
     rows += released.measure(features, torch.tensor([names[label] for label in data.train.coarse]))
     for method in ("dna", "soft-dna"):
         rows += epoch.measure(data.limited(EPOCH_TEXTS), method)
+    rows += assign.measure(data) + streaming.measure(data)
     content = {"cores": cores(), "rows": [asdict(row) | {"met": row.met} for row in rows]}
     (HERE / "results" / "speed.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print("| | measured | bar | how |\n|---|---|---|---|")

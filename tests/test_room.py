@@ -17,11 +17,12 @@ from subtaxa import encoder as encoder_module
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.progress import Progress
-from subtaxa.room import CHUNK_TOKENS, Job, available, fit_into_memory
+from subtaxa.room import Job, available, fit_into_memory
+from subtaxa.tokens import IN_CACHE
 
 TEXTS, LABELS, _ = planted_corpus(10)
 # 20,000 short texts and the packaged encoder
-USUAL = Job(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64)
+USUAL = Job(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, IN_CACHE)
 
 
 class Told(Progress):
@@ -59,10 +60,10 @@ def test_when_it_is_short_texts_are_read_in_smaller_pieces_and_that_is_said(monk
     free(monkeypatch, frozen.need - 1)
     told = Told()
     smaller = fit_into_memory(frozen, told)
-    assert smaller.chunk == CHUNK_TOKENS // 2
+    assert smaller.chunk == USUAL.chunk // 2
     assert smaller == replace(frozen, chunk=smaller.chunk)
     assert len(told.lines) == 1
-    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): texts are read 4096 tokens at a time", told.lines[0])
+    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): texts are read 256 tokens at a time", told.lines[0])
 
 
 def test_a_batch_that_is_too_large_is_refused_with_one_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,11 +119,11 @@ def test_the_result_is_the_same_in_small_pieces_and_without_a_cache(
     job = []
     real_of = Job.of
     monkeypatch.setattr(Job, "of", lambda *given: job.append(real_of(*given)) or job[-1])
-    monkeypatch.setattr(room, "available", lambda: replace(job[-1], chunk=512).need)
+    monkeypatch.setattr(room, "available", lambda: replace(job[-1], chunk=64).need)
     monkeypatch.setattr(encoder_module, "available", room.available)
     short = Discovery(6, **quick).fit(TEXTS, LABELS)
-    assert max(chunks) == CHUNK_TOKENS
-    assert min(chunks) < CHUNK_TOKENS
+    assert max(chunks) == IN_CACHE
+    assert min(chunks) < IN_CACHE
     assert (short.labels_ == usual.labels_).all()
 
 

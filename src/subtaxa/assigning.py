@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from subtaxa.atomic import whole_file
 from subtaxa.errors import InputError
 from subtaxa.outliers import fits_nowhere
-from subtaxa.progress import Progress
+from subtaxa.progress import Progress, Step
+from subtaxa.settings import check_backend
 from subtaxa.storage import neutral
 from subtaxa.terminal import PrintableBytes
 
@@ -23,19 +25,30 @@ if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
+ROWS = 10_000  # that are held and encoded at a time: enough to sort them by length
 
 
 def assign_file(
-    run: Path, file: Path, out: str, *, text: str | None, label: str | None, overwrite: bool, progress: Progress
+    run: Path,
+    file: Path,
+    out: str,
+    *,
+    text: str | None,
+    label: str | None,
+    overwrite: bool,
+    backend: str,
+    progress: Progress,
 ) -> int:
     """Write the rows of `file` with their category to `out` ("-" is standard output) and return how many there were.
 
-    The output appears whole or not at all.
+    The output appears whole or not at all. However long the file is, only some of its rows are held at a time.
     """
+    from subtaxa.readers import open_file
     from subtaxa.texts import iter_tables, resolve_text_column
 
+    check_backend(backend)
     target = _check_output(out, overwrite)
-    tables = iter_tables(file, text)
+    tables = iter_tables(file, text, chunk_rows=ROWS)
     first = next(tables)  # a wrong column or a bad file is found before the model is loaded
     column = resolve_text_column(list(map(str, first.columns)), text, str(file))
     if label is not None and label not in first.columns:
@@ -43,13 +56,26 @@ def assign_file(
     from subtaxa.discovery import Discovery
 
     with progress.step("Loading the run"):
-        model = Discovery.load(run)
-        lowest = model.lowest_fit_
-    chunks = (_filed(model, lowest, frame, column, label, progress) for frame in _all(first, tables))
-    if target is None:
-        return _write(chunks, PrintableBytes(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer, ".csv")
-    with whole_file(target) as sink:
-        return _write(chunks, sink, target.suffix.lower())
+        model = Discovery.load(run, backend=backend)
+        lowest, _ = model.lowest_fit_, model.reader_
+    with progress.step("Filing the texts", open_file(file).count()) as step:
+        chunks = (_filed(model, lowest, frame, column, label, _Within(step)) for frame in chain([first], tables))
+        if target is None:
+            screen = sys.stdout.buffer
+            return _write(chunks, PrintableBytes(screen) if sys.stdout.isatty() else screen, ".csv")
+        with whole_file(target) as sink:
+            return _write(chunks, sink, target.suffix.lower())
+
+
+class _Within(Progress):
+    """Tells what is done to some rows as part of a step of the whole file."""
+
+    def __init__(self, whole: Step) -> None:
+        super().__init__()
+        self.whole = whole
+
+    def _open(self, name: str, total: int) -> Step:
+        return self.whole
 
 
 def _check_output(out: str, overwrite: bool) -> Path | None:
@@ -65,11 +91,6 @@ def _check_output(out: str, overwrite: bool) -> Path | None:
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {str(target.parent)!r}: make it first")
     return target
-
-
-def _all(first: pd.DataFrame, rest: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    yield first
-    yield from rest
 
 
 def _filed(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TextIO
 
 from subtaxa import __version__
 from subtaxa.errors import SubtaxaError
-from subtaxa.settings import NAMES, PRESETS, about, whole_number
+from subtaxa.settings import BACKENDS, NAMES, PRESETS, about, whole_number
 from subtaxa.terminal import printable
 
 _RESUME = " (add --resume to the same command to go on)"
@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     _add_new_texts(assign)
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
+    assign.add_argument("--backend", default="torch", help=f"{' or '.join(BACKENDS)} (default: torch)")
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
@@ -246,6 +247,7 @@ def _assign(options: argparse.Namespace) -> None:
         text=options.text,
         label=options.label,
         overwrite=options.overwrite,
+        backend=options.backend,
         progress=progress,
     )
     if options.out != "-":

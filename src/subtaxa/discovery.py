@@ -29,7 +29,7 @@ from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
 from subtaxa.room import Job, fit_into_memory
-from subtaxa.settings import NAMES, Settings
+from subtaxa.settings import NAMES, Settings, check_backend
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.text_map import text_map
 from subtaxa.texts import CoarseTexts
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from subtaxa.onnx_encoder import OnnxEncoder
     from subtaxa.updating import Update
 
 
@@ -104,6 +105,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             setattr(self, name, passed[name])
 
     folder_: Path  # of a loaded run
+    backend_ = "torch"  # what reads new texts
 
     def fit(
         self,
@@ -192,6 +194,15 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             raise AttributeError("encoder_ is there after fit or load")
         return load_encoder(self)
 
+    @cached_property
+    def reader_(self) -> Encoder | OnnxEncoder:
+        """What turns new texts into features: the encoder itself, or its export."""
+        if self.backend_ == "torch":
+            return self.encoder_
+        from subtaxa.onnx_encoder import int8_encoder
+
+        return int8_encoder(self.encoder_, self.folder_)
+
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
         return self.fit(X, y, **options).labels_
 
@@ -200,7 +211,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         check_is_fitted(self, "clusters_")
         texts = _as_texts(texts)
         with (progress or progress_for(quiet=not self.verbose)).step("Reading the texts", len(texts)) as step:
-            return self.encoder_.encode(texts, step.advance).cpu().numpy()
+            return self.reader_.encode(texts, step.advance).cpu().numpy()
 
     def predict(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Ints:
         """The category of each text: the nearest centroid, of its own coarse label where `labels` are given.
@@ -255,11 +266,15 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         return save_run(self, Path(folder), overwrite=overwrite, command=command)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Discovery:
-        """A fitted estimator from a run folder. Nothing in the folder is ever executed."""
+    def load(cls, folder: str | Path, *, backend: str = "torch") -> Discovery:
+        """A fitted estimator from a run folder. Nothing in the folder is ever executed.
+
+        With the `backend` "onnx-int8", new texts are read by an export of the encoder with 8-bit weights.
+        """
         from subtaxa.runs import load_run
 
-        return load_run(cls, Path(folder))
+        check_backend(backend)
+        return load_run(cls, Path(folder), backend)
 
     def plot_map(self, color: str = "label", ax: Axes | None = None) -> Figure:
         """All texts on the map with the names of their labels or, with color="category", of their categories."""

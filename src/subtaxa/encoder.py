@@ -17,10 +17,11 @@ from torch.nn import functional as F
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
-from subtaxa.room import CHUNK_TOKENS, available
-from subtaxa.tokens import Batch, Tokens
+from subtaxa.room import available
+from subtaxa.tokens import IN_CACHE, Batch, Tokens
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
+CHUNK_TOKENS = 8192  # that a GPU reads at a time
 
 
 class Tower(nn.Module):
@@ -100,15 +101,25 @@ class Encoder:
         after = [m for m in list(self.pipeline)[1:] if type(m).__name__ != "Normalize"]
         self.tower = Tower(tail, nn.ModuleList(after), cut=self.cut)
         self.device = torch.device("cpu")
-        self.chunk_tokens = CHUNK_TOKENS
+        self.chunk_tokens = IN_CACHE  # read at a time
         self._freeze_lower(transformer)
         self._check_cut()
 
     def to(self, device: torch.device) -> None:
         """Move all weights; batches follow through `batch`."""
         self.device = device
+        self.chunk_tokens = IN_CACHE if device.type == "cpu" else CHUNK_TOKENS
         self.pipeline.to(device)
         self.tower.to(device)
+
+    def add_head(self) -> None:
+        """A linear map of the pooled features, at first the identity: it is trained whatever layers are not."""
+        from sentence_transformers.sentence_transformer.modules import Dense
+
+        d = self.dimensions
+        head = Dense(d, d, bias=False, activation_function=None, init_weight=torch.eye(d)).to(self.device)
+        self.tower.pooling.append(head)
+        self.pipeline.insert(len(self.pipeline) - 1, head)  # before the normalising
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
         """A batch of texts on the encoder's device."""

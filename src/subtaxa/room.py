@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from subtaxa.encoder import Encoder
     from subtaxa.tokens import Tokens
 
-CHUNK_TOKENS = 8192  # that are read at a time, if there is the memory for it
 FLOAT = 4  # bytes
 COPIES = 6  # of all features at a time: untrained, in the queue, compared, found, in our order and in the caller's
 PAIR = 80  # bytes of a text and one of its neighbours, while it is found out who names whom
 ACTIVATION = 25  # numbers kept for the way back, for each token, dimension and layer
 LOGITS = 3 * 2**27  # bytes at most of a batch's similarities to all texts
 MARGIN = 1.25  # for what nobody counted
-LEAST_CHUNK = 512  # tokens read at a time when memory is short
+LEAST_CHUNK = 64  # tokens read at a time when memory is short
 CONTROL_GROUPS = Path("/sys/fs/cgroup")  # where Linux tells the limits of a container
 
 
@@ -45,7 +44,7 @@ class Job:
     width: int  # of a layer inside
     tokens: int  # of the longest view of a text
     batch: int
-    chunk: int = CHUNK_TOKENS
+    chunk: int  # tokens that are read at a time
 
     @classmethod
     def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Job:
@@ -61,6 +60,7 @@ class Job:
             width=int(getattr(config, "intermediate_size", 4 * encoder.dimensions)),
             tokens=min(longest, settings.view_tokens) if settings.view == "shorten" else longest,
             batch=min(settings.batch_size, len(tokens)),
+            chunk=encoder.chunk_tokens,
         )
 
     @property

@@ -124,7 +124,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
 
-def load_run(cls: type[Discovery], folder: Path) -> Discovery:
+def load_run(cls: type[Discovery], folder: Path, backend: str) -> Discovery:
     """The estimator as it was after `fit`."""
     facts = storage.read_run(folder)
     check_folder(folder / storage.MODEL)
@@ -159,7 +159,7 @@ def load_run(cls: type[Discovery], folder: Path) -> Discovery:
     )
     if log.exists():
         _follow(model, log)
-    model.folder_ = folder
+    model.folder_, model.backend_ = folder, backend
     return model
 
 

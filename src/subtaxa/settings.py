@@ -1,8 +1,9 @@
-"""Every setting of a fit, its allowed range, and the two presets. A preset is data."""
+"""Every setting of a fit, its allowed range, and the presets. A preset is data."""
 
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import types
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -12,6 +13,9 @@ from subtaxa.errors import SettingError
 
 LONG = 400  # characters: then training every layer takes too long, and
 TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once and for all
+
+
+BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}  # what can read new texts, and the libraries it needs
 
 
 def _setting(about: str, *, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -138,6 +142,15 @@ def check(name: str, value: Any) -> Any:
     raise SettingError(f"{name} is {value!r}: it must be {_allowed(name) or 'a name'}")
 
 
+def check_backend(backend: str) -> None:
+    """Refuse a backend that there is not, or whose libraries are not there."""
+    if backend not in BACKENDS:
+        raise SettingError(f"unknown backend {backend!r}: use {' or '.join(BACKENDS)}")
+    missing = [name for name in BACKENDS[backend] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingError(f"the backend {backend} needs {' and '.join(missing)}: pip install 'subtaxa[onnx]'")
+
+
 def whole_number(value: str, name: str, least: int = 0) -> int:
     """The number that a person typed for `name`."""
     if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
@@ -190,3 +203,5 @@ PRESETS: dict[str, dict[str, Any]] = {
         "coarse_weight": 0.0,
     },
 }
+# A first look in little more than one reading of the texts: the encoder stays as it is (docs/default.md).
+PRESETS["quick"] = {**PRESETS["default"], "method": "head-only"}

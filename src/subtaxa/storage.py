@@ -8,6 +8,7 @@ run/
                                                     features.safetensors   of all texts, in the order of assignments
   suspect_labels.csv  coarse labels to look at
   edits.jsonl         what was changed since        trained.json      the taxonomy before that
+  model-int8.onnx     the model for `assign --backend onnx-int8`, once that was used; model-int8.json says of which
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
+GRAPH, GRAPH_NOTE = "model-int8.onnx", "model-int8.json"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
-OURS |= {FEATURES, EDITS, TRAINED, SUSPECTS}
+OURS |= {FEATURES, EDITS, TRAINED, SUSPECTS, GRAPH, GRAPH_NOTE}
 FORMAT = 3
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.

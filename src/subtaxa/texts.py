@@ -54,7 +54,7 @@ class CoarseTexts:
             lists.append(list(values))
         if len(lists[0]) != len(lists[1]):
             raise InputError(f"there are {len(lists[0])} texts but {len(lists[1])} labels; give each text one label")
-        return _collect(zip(*lists, strict=True), strict)
+        return _collected(_sorted_out(zip(*lists, strict=True)), strict)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -85,7 +85,9 @@ def read_texts(
     table = _open(source)
     text, label = _resolve(table, text, label)
     name = table.name if isinstance(source, (str, os.PathLike)) else ""
-    return _collect(table.pick(text, label), strict, text, label, name)
+    whole = table.whole(text, label)
+    kept = _sorted_out(table.pick(text, label)) if whole is None else _without_gaps(*whole)
+    return _collected(kept, strict, text, label, name)
 
 
 class _Memory(Table):
@@ -197,9 +199,10 @@ def _unique(columns: Sequence[str], column: str, name: str) -> str:
     return column
 
 
-def _collect(
-    pairs: Iterable[Pair | str], strict: bool, text_column: str = "text", label_column: str = "label", source: str = ""
-) -> CoarseTexts:
+Kept = tuple[list[str], list[str], list[int], list[Skipped]]  # texts, labels, their rows, and what was left out
+
+
+def _sorted_out(pairs: Iterable[Pair | str]) -> Kept:
     """Keep the rows that have a text and a label, and note why the others do not."""
     texts, labels, rows, skipped = [], [], [], []
     for row, pair in enumerate(pairs, 1):
@@ -210,6 +213,27 @@ def _collect(
             texts.append(clean(str(text)))
             labels.append(label)
             rows.append(row)
+    return texts, _strings(labels), rows, skipped
+
+
+def _without_gaps(texts: list[str], labels: list[str]) -> Kept:
+    """The same for two columns of clean strings, without a step of Python for each row that is all right."""
+    bare = {label: label.strip() for label in set(labels)}
+    labels = [bare[label] for label in labels]
+    gaps = [i for i, (text, label) in enumerate(zip(texts, labels, strict=True)) if not (label and text.strip())]
+    skipped = [Skipped(i + 1, str(_problem(texts[i], labels[i]))) for i in gaps]
+    if not gaps:
+        return texts, labels, list(range(1, len(texts) + 1)), skipped
+    gone = set(gaps)
+    rows = [row for row in range(1, len(texts) + 1) if row - 1 not in gone]
+    return [texts[row - 1] for row in rows], [labels[row - 1] for row in rows], rows, skipped
+
+
+def _collected(
+    kept: Kept, strict: bool, text_column: str = "text", label_column: str = "label", source: str = ""
+) -> CoarseTexts:
+    """What was kept, if it is enough."""
+    texts, labels, rows, skipped = kept
     name = source or "the data"
     if skipped and strict:
         problem = f"row {skipped[0].row} of {name} cannot be used: {skipped[0].reason}"
@@ -219,9 +243,7 @@ def _collect(
         raise InputError(f"no row of {name} can be used, for {_reasons(skipped)}; {fix}")
     if not rows:
         raise InputError(f"{name} has no rows below its column names; add at least one text with its label")
-    return CoarseTexts(
-        tuple(texts), tuple(_strings(labels)), tuple(rows), tuple(skipped), text_column, label_column, source
-    )
+    return CoarseTexts(tuple(texts), tuple(labels), tuple(rows), tuple(skipped), text_column, label_column, source)
 
 
 def _problem(text: object, label: object) -> str | None:

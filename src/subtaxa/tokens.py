@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+IN_CACHE = 512  # tokens whose states a processor's cache holds: on a CPU, larger batches take up to twice as long
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -58,7 +60,7 @@ class Tokens:
         states = None if self.states is None else self.states[where] * mask[..., None]  # (B, L, D)
         return Batch(index, ids, mask, self.ordinary[where] & mask, states)
 
-    def batches_by_length(self, max_tokens: int = 8192, max_texts: int = 256) -> list[Tensor]:
+    def batches_by_length(self, max_tokens: int = IN_CACHE, max_texts: int = 256) -> list[Tensor]:
         """Every text once, longest first, in batches of bounded padded size: the order for encoding."""
         lengths = self.lengths.numpy()
         order = np.argsort(-lengths, kind="stable")

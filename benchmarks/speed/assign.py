@@ -1,0 +1,71 @@
+"""Filing new texts, against `SentenceTransformer.encode` of the same model, and with 8-bit weights against without.
+
+A run on HWU64 with the encoder as it comes files texts that it has not seen. All three take turns, so that a noisy
+machine disturbs them alike; each ratio is the median over the rounds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from speed.rows import Row
+
+from subtaxa import Discovery
+from subtaxa.bench.datasets import Dataset
+
+TRAINED, NEW, ROUNDS = 2000, 2000, 5
+
+
+def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int = ROUNDS) -> list[Row]:
+    known = data.limited(trained)
+    seen = set(known.train.texts)
+    new = [text for text in data.train.texts if text not in seen][:texts]
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room) / "run"
+        model = Discovery(data.n_fine, epochs=0).fit(known.train.texts, known.train.coarse)
+        model.save(folder)
+        rounded = Discovery.load(folder, backend="onnx-int8")
+        bare = SentenceTransformer(str(folder / "model"), device="cpu")
+        works: dict[str, Callable[[], Any]] = {
+            "bare": lambda: bare.encode(new, show_progress_bar=False),
+            "ours": lambda: model.file(new).place,
+            "int8": lambda: rounded.file(new).place,
+        }
+        results = {name: work() for name, work in works.items()}  # also warms up, and exports
+        spent = _turns(works, rounds)
+    same = float((results["ours"] == results["int8"]).mean())
+    how = f"HWU64, {len(new):,} new texts, {len(new) / statistics.median(spent['ours']):.0f} a second"
+    bar, why = (
+        (2.0, "") if _has_vnni() else (1.6, "; 2 is the aim, but this processor has no VNNI: see docs/assigning.md")
+    )
+    return [
+        Row("filing new texts, against SentenceTransformer.encode", _ratio(spent, "bare", "ours"), 1, True, how),
+        Row("filing with onnx-int8, against filing", _ratio(spent, "ours", "int8"), bar, True, how + why),
+        Row("texts that onnx-int8 files alike", same, 0.98, True, f"of {len(new):,} new texts", ""),
+    ]
+
+
+def _turns(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    spent: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds):
+        for name, work in works.items():
+            begun = time.perf_counter()
+            work()
+            spent[name].append(time.perf_counter() - begun)
+    return spent
+
+
+def _ratio(spent: dict[str, list[float]], slow: str, quick: str) -> float:
+    return statistics.median(a / b for a, b in zip(spent[slow], spent[quick], strict=True))
+
+
+def _has_vnni() -> bool:
+    """Whether the processor has instructions for products of 8-bit numbers."""
+    path = Path("/proc/cpuinfo")
+    return path.exists() and "vnni" in path.read_text()

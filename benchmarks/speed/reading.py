@@ -1,0 +1,48 @@
+"""Reading a million rows of CSV, against the bare parser and the Python strings that anybody needs of them."""
+
+from __future__ import annotations
+
+import csv
+import random
+import tempfile
+from pathlib import Path
+
+from pyarrow import csv as arrow
+from speed.rows import Row, seconds
+
+from subtaxa import read_texts
+
+ROWS = 1_000_000
+WORDS = ("the order", "was charged twice", "please send", "a refund", "my account", "is locked", "naïve", "café")
+
+
+def write(path: Path, rows: int) -> None:
+    """Short messages, some with a comma or a quotation, with an id and a label."""
+    rng = random.Random(0)  # noqa: S311
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "label"])
+        for i in range(rows):
+            text = " ".join(rng.choices(WORDS, k=4))
+            text += (", isn't it", ' says "no"', "", "")[i % 4]
+            writer.writerow([i, text, f"label {i % 12}"])
+
+
+def measure(rows: int = ROWS) -> list[Row]:
+    with tempfile.TemporaryDirectory() as room:
+        path = Path(room) / "million.csv"
+        write(path, rows)
+
+        def bare() -> None:
+            table = arrow.read_csv(path)
+            for name in ("text", "label"):
+                table.column(name).to_pylist()
+
+        def python() -> None:
+            with path.open(newline="", encoding="utf-8") as file:
+                sum(1 for _ in csv.reader(file))
+
+        assert len(read_texts(path)) == rows
+        ours, parser, slow = seconds(lambda: read_texts(path), 3), seconds(bare, 3), seconds(python, 3)
+    how = f"{rows:,} rows in {ours:.1f} s; bare pyarrow and to_pylist {parser:.1f} s, bare csv module {slow:.1f} s"
+    return [Row("reading CSV, against the bare parser and its strings", ours / parser, 2, False, how)]

@@ -1,0 +1,171 @@
+"""The encoder of a run as an ONNX graph with 8-bit weights, which files many new texts in less time.
+
+It is exported from the run's own model when it is first asked for and kept beside it, with a note of two digests: of
+the model it was made from and of the file itself. If either differs, it is made again; no other graph is ever loaded.
+
+B texts in a batch, L tokens, D dimensions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+import logging
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from subtaxa.atomic import write_whole
+from subtaxa.errors import InputError
+from subtaxa.storage import GRAPH, GRAPH_NOTE, MODEL
+
+if TYPE_CHECKING:
+    from subtaxa.encoder import Encoder
+
+TOKENS = 192  # in a batch: what went quickest of 64 to 2048
+RECIPE = "1"  # a graph that was made by another one is made again
+ALIKE = 0.9  # cosine of a graph's feature to the model's: below it, the export went wrong
+PROBES = ("one short text", "another, which is a little longer than the first one", "two")
+
+
+class OnnxEncoder:
+    """Texts to unit features by the graph; the tokeniser and the batches are the encoder's own."""
+
+    def __init__(self, encoder: Encoder, graph: bytes) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors only
+        self.encoder = encoder
+        self.session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def encode(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tensor:
+        """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
+        out = torch.empty(len(texts), self.encoder.dimensions)
+        tokens = self.encoder.tokenise(texts)
+        for index in tokens.batches_by_length(TOKENS) if len(tokens) else ():
+            batch = tokens.batch(index)
+            inputs = {"ids": batch.input_ids.numpy(), "mask": batch.attention_mask.long().numpy()}  # (B, L) each
+            out[index] = torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
+            advance(len(index))
+        return out
+
+
+class _Unit(nn.Module):
+    """The tower of an encoder with the normalising that others do after it."""
+
+    def __init__(self, tower: nn.Module) -> None:
+        super().__init__()
+        self.tower = tower
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return F.normalize(self.tower(ids, mask), dim=1)  # (B, D)
+
+
+def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
+    """The graph of the encoder of a run folder, from there or newly made."""
+    model = _digest_of_model(folder / MODEL)
+    graph = _kept(folder, model)
+    if graph is not None:
+        return OnnxEncoder(encoder, graph)
+    graph = _exported(encoder)
+    made = OnnxEncoder(encoder, graph)
+    least = float((made.encode(PROBES) * encoder.encode(PROBES)).sum(1).min())
+    if not least > ALIKE:
+        raise InputError(
+            f"the encoder cannot be rounded to 8 bits (its features then differ, cosine {least:.2f}): "
+            "leave out --backend onnx-int8"
+        )
+    with contextlib.suppress(PermissionError):  # a run in a folder that may only be read is served all the same
+        write_whole(folder / GRAPH, graph)
+        note = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+        write_whole(folder / GRAPH_NOTE, (json.dumps(note, indent=2) + "\n").encode())
+    return made
+
+
+def _kept(folder: Path, model: str) -> bytes | None:
+    """The graph that is there, if it was made of this very model."""
+    try:
+        note = json.loads((folder / GRAPH_NOTE).read_text("utf-8"))
+        graph = (folder / GRAPH).read_bytes()
+    except (OSError, ValueError):
+        return None
+    ours = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+    return graph if note == ours and _is_whole(graph) else None
+
+
+def _is_whole(graph: bytes) -> bool:
+    """Whether all weights are in the graph itself: a stranger's file could name any other file instead."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        loaded = onnx.load_model_from_string(graph)
+    except DecodeError:
+        return False
+    return all(tensor.data_location != onnx.TensorProto.EXTERNAL for tensor in loaded.graph.initializer) and not any(
+        attribute.g.ByteSize() or attribute.graphs or attribute.t.data_location == onnx.TensorProto.EXTERNAL
+        for node in loaded.graph.node
+        for attribute in node.attribute
+    )
+
+
+def _digest_of_model(folder: Path) -> str:
+    """One digest of all that a model's features depend on: its files, by name."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "README.md":
+            with path.open("rb") as file:
+                total.update(f"{path.relative_to(folder)} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def _exported(encoder: Encoder) -> bytes:
+    """The encoder's tower as a graph whose matrices are rounded to 8 bits, each column by a scale of its own."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    tower = copy.deepcopy(encoder.tower).eval()
+    tower.transformer.set_attn_implementation("eager")  # type: ignore[operator]
+    batch = encoder.tokenise(PROBES).batch(torch.arange(len(PROBES)))
+    axes = {"ids": {0: "texts", 1: "tokens"}, "mask": {0: "texts", 1: "tokens"}, "features": {0: "texts"}}
+    with tempfile.TemporaryDirectory() as room, _quiet():
+        plain, prepared, rounded = (str(Path(room) / f"{name}.onnx") for name in ("plain", "prepared", "rounded"))
+        with torch.no_grad():
+            torch.onnx.export(
+                _Unit(tower),
+                (batch.input_ids, batch.attention_mask.long()),
+                plain,
+                input_names=["ids", "mask"],
+                output_names=["features"],
+                dynamic_axes=axes,
+                opset_version=17,
+                dynamo=False,
+            )
+        quant_pre_process(plain, prepared, skip_symbolic_shape=True)
+        quantize_dynamic(prepared, rounded, weight_type=QuantType.QInt8, per_channel=True)
+        return Path(rounded).read_bytes()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporters' advice off the user's screen."""
+    root: Any = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.setLevel(level)
