@@ -56,7 +56,7 @@ def test_a_value_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_text('text,label\nx,a\n"' + "long\n" * 300 + '",a\n')
     with pytest.raises(InputError, match=r"the row at line 3 of .*a\.csv has a value of more than 1,000 characters"):
         read_texts(path)
-    path.write_text("text,label\n" + "x" * 998 + ",a\n")
+    path.write_text("text,label\n" + "x" * 1001 + ",a\n")
     with pytest.raises(InputError, match=r"line 2 of .*a\.csv has more than 1,000 characters; break it"):
         read_texts(path)
     path.write_text("text,label\n" + "x" * 900 + ",a\n")

@@ -18,11 +18,10 @@ from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.progress import Progress
 from subtaxa.room import Job, available, fit_into_memory
-from subtaxa.tokens import IN_CACHE
 
 TEXTS, LABELS, _ = planted_corpus(10)
-# 20,000 short texts and the packaged encoder
-USUAL = Job(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, IN_CACHE)
+# 20,000 short texts and the packaged encoder, on a GPU
+USUAL = Job(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, 8192)
 
 
 class Told(Progress):
@@ -63,7 +62,7 @@ def test_when_it_is_short_texts_are_read_in_smaller_pieces_and_that_is_said(monk
     assert smaller.chunk == USUAL.chunk // 2
     assert smaller == replace(frozen, chunk=smaller.chunk)
     assert len(told.lines) == 1
-    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): texts are read 256 tokens at a time", told.lines[0])
+    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): texts are read 4096 tokens at a time", told.lines[0])
 
 
 def test_a_batch_that_is_too_large_is_refused_with_one_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,15 +114,16 @@ def test_the_result_is_the_same_in_small_pieces_and_without_a_cache(
         return real(self, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Encoder, "features", features)
+    monkeypatch.setattr(encoder_module, "IN_CACHE", USUAL.chunk)
     usual = Discovery(6, **quick).fit(TEXTS, LABELS)
     job = []
     real_of = Job.of
     monkeypatch.setattr(Job, "of", lambda *given: job.append(real_of(*given)) or job[-1])
-    monkeypatch.setattr(room, "available", lambda: replace(job[-1], chunk=64).need)
+    monkeypatch.setattr(room, "available", lambda: replace(job[-1], chunk=512).need)
     monkeypatch.setattr(encoder_module, "available", room.available)
     short = Discovery(6, **quick).fit(TEXTS, LABELS)
-    assert max(chunks) == IN_CACHE
-    assert min(chunks) < IN_CACHE
+    assert max(chunks) == USUAL.chunk
+    assert min(chunks) < USUAL.chunk
     assert (short.labels_ == usual.labels_).all()
 
 
