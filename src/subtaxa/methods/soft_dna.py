@@ -113,7 +113,7 @@ class SoftDNA(QueueMethod):
 
     def trust(self, neighbours: Neighbours) -> Tensor:
         """The pairs (N, k) that name each other."""
-        return reciprocal_filter(neighbours.indices, neighbours.valid)
+        return reciprocal_filter(neighbours.indices, neighbours.valid, self.data.labels)
 
     def fade(self, epoch: int) -> float:
         """The last of k neighbours counts one in this many times as much as the first."""
