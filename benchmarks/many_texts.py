@@ -25,7 +25,7 @@ from common import cores, write
 from subtaxa.bench.datasets import load
 
 SOURCES = ("clinc", "hwu64", "wos-part")
-WORDS = 16  # of a text that are used at most
+WORDS = 10  # of a text that are used at most
 
 
 def main() -> int:

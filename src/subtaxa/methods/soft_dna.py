@@ -124,7 +124,12 @@ class SoftDNA(QueueMethod):
         queries = F.normalize(self.query(batch), dim=1)  # (B, D)
         self.latest = queries.detach()
         alignment, uniformity = multi_positive_nce(
-            queries, self.queue.rows, self.positives[batch.index], self.weights[batch.index], self.settings.temperature
+            queries,
+            self.queue.rows,
+            self.positives[batch.index],
+            self.weights[batch.index],
+            self.settings.temperature,
+            self.queue.some(),
         )
         return {"alignment": alignment, "uniformity": uniformity}
 
