@@ -4,8 +4,8 @@
 
 The texts are the training texts of all benchmarks (of long ones the beginning), and variants of them with a word left
 out or two neighbouring words swapped, until there are enough distinct ones. The coarse labels are those of the
-benchmarks. Every option besides --texts and --out goes to the command. Its own progress lines are shown with the time of day; the last
-line is a JSON record.
+benchmarks. Every option besides --texts and --out goes to the command. Its own progress lines are shown with the time
+of day; the last line is a JSON record.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def main() -> int:
         "minutes": round((time.perf_counter() - begun) / 60, 1),
         "peak_gib": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20, 2),
         "megabytes": {
-            path.name: round(path.stat().st_size / 1e6, 1) for path in sorted((given.out / "run").rglob("*.*"))
+            path.name: round(path.stat().st_size / 1e6, 1)
+            for path in sorted((given.out / "run").rglob("*.*"))
             if path.is_file() and path.stat().st_size > 1e6
         },
         "cores": cores(),

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-
 ROOM, LARGEST = 16, 2**26  # cells of a table of pairs, for each neighbour and in all, that are worth their memory
 BLOCK = 2**17  # neighbours that are looked up at once in it: the processor's cache holds them
-AT_ONCE = 2**23  # neighbours whose pairs are looked up at once, if there is no table
+AT_ONCE, PARTS = 2**20, 16  # neighbours whose pairs are sorted at once if there is no table, or in so many parts
 
 
 def label_filter(indices: Tensor, labels: Tensor) -> Tensor:
@@ -59,17 +58,17 @@ def _by_lists(indices: NDArray[np.int64], kept: NDArray[np.bool_]) -> Tensor:
     """Reciprocity by the lists of some texts and of those that name them, so many at once that memory stays small."""
     n, k = indices.shape
     mutual = np.zeros(n * k, dtype=bool)
-    step = max(1, AT_ONCE // k)
+    step = max(1, AT_ONCE // k, n // PARTS)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         stop = min(n, start + step)
         begins = np.concatenate([[0], kept[rows].sum(1).cumsum()])
-        own = 1 + np.flatnonzero(kept[rows])  # places in the lists
+        own = 1 + np.flatnonzero(kept[rows]).astype(np.int32)  # places in the lists
         named = csr_matrix((own, indices[rows][kept[rows]], begins), shape=(stop - start, n))
         named = named.T.tocsr().T.tocsr()  # transposing sorts, which costs less than any other way
         back = np.flatnonzero((indices >= start) & (indices < stop) & kept)
         who = (indices.ravel()[back] - start, back // k)
-        naming = csr_matrix((np.ones(len(back), dtype=np.int64), who), shape=named.shape)
+        naming = csr_matrix((np.ones(len(back), dtype=np.int32), who), shape=named.shape)
         mutual[start * k + named.multiply(naming).data - 1] = True
     return torch.from_numpy(mutual.reshape(n, k))
 
