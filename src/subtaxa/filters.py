@@ -16,7 +16,7 @@ from torch import Tensor
 
 ROOM, LARGEST = 16, 2**26  # cells of a table of pairs, for each neighbour and in all, that are worth their memory
 BLOCK = 2**17  # neighbours that are looked up at once in it: the processor's cache holds them
-AT_ONCE, PARTS = 2**20, 16  # neighbours whose pairs are sorted at once if there is no table, or in so many parts
+AT_ONCE, PARTS = 2**18, 32  # neighbours whose pairs are sorted at once if there is no table, or in so many parts
 
 
 def label_filter(indices: Tensor, labels: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-CELLS = 2**25  # logits held at once: 128 MB of float32
+CELLS = 2**24  # logits held at once: 64 MB of float32
 
 
 def multi_positive_nce(

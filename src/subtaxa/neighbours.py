@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-BLOCK_CELLS = 16_000_000  # similarities held at once: 64 MB of float32
+BLOCK_CELLS = 4_000_000  # similarities held at once: 16 MB of float32
 LARGE = 50_000  # rows, from which on a search of all of them takes too long
 CELLS = 4.0  # times √N cells
 ROUNDS, SAMPLE = 5, 16  # of k-means, and rows per cell that it looks at
@@ -105,7 +105,7 @@ def _centres(rows: Tensor) -> Tensor:
 
 def _nearest(rows: Tensor, centres: Tensor) -> Tensor:
     """The cell (N,) of each row."""
-    blocks = rows.split(max(1, BLOCK_CELLS // 8 // len(centres)))
+    blocks = rows.split(max(1, BLOCK_CELLS // len(centres)))
     return torch.cat([(block @ centres.T).argmax(1) for block in blocks])
 
 
