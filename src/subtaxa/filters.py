@@ -15,13 +15,13 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 ROOM, LARGEST = 16, 2**26  # cells of a table of pairs, for each neighbour and in all, that are worth their memory
-BLOCK = 2**17  # neighbours that are looked up at once in it: the processor's cache holds them
+BLOCK = 2**17  # neighbours that are looked up at once: the processor's cache holds them
 AT_ONCE, PARTS = 2**18, 32  # neighbours whose pairs are sorted at once if there is no table, or in so many parts
 
 
 def label_filter(indices: Tensor, labels: Tensor) -> Tensor:
     """Keep j if it carries i's coarse label: texts of one fine category always share it."""
-    return _of(labels.int(), indices) == labels.int()[:, None]  # (N, k)
+    return _same(labels.int(), labels.int(), indices)
 
 
 def reciprocal_filter(indices: Tensor, kept: Tensor, labels: Tensor | None = None) -> Tensor:
@@ -42,13 +42,11 @@ def _by_table(indices: Tensor, kept: Tensor, labels: Tensor) -> Tensor:
     begin = ((sizes**2).cumsum(0) - sizes**2)[labels] + place * sizes[labels]  # (N,) where a text's pairs begin
     nowhere = int((sizes**2).sum()) + len(labels)
     marked = torch.zeros(nowhere + 1, dtype=torch.bool, device=kept.device)
-    step = max(1, BLOCK // kept.shape[1])
-    blocks = [slice(start, start + step) for start in range(0, len(kept), step)]
-    for rows in blocks:
+    for rows in _blocks(indices):
         there = (_of(place, indices[rows]) + begin[rows, None]).where(kept[rows], nowhere)  # (B, k)
         marked.scatter_(0, there.view(-1), True)
     mutual = torch.empty_like(kept)
-    for rows in blocks:
+    for rows in _blocks(indices):
         back = _of(begin, indices[rows]) + place[rows, None]  # (B, k)
         mutual[rows] = _of(marked, back) & kept[rows]
     return mutual
@@ -69,7 +67,7 @@ def _by_lists(indices: NDArray[np.int64], kept: NDArray[np.bool_]) -> Tensor:
         back = np.flatnonzero((indices >= start) & (indices < stop) & kept)
         who = (indices.ravel()[back] - start, back // k)
         naming = csr_matrix((np.ones(len(back), dtype=np.int32), who), shape=named.shape)
-        mutual[start * k + named.multiply(naming).data - 1] = True
+        mutual[start * k :][named.multiply(naming).data - 1] = True
     return torch.from_numpy(mutual.reshape(n, k))
 
 
@@ -79,7 +77,21 @@ def rank_filter(queries: Tensor, queue: Tensor, indices: Tensor, m: int) -> Tens
     code = torch.randint(-(2**62), 2**62, (queries.shape[1],), generator=generator).to(queries.device)  # (D,)
     of_queries = code[queries.topk(m, dim=1, sorted=False).indices].sum(1)  # (N,) one number per set
     of_queue = of_queries if queue is queries else code[queue.topk(m, dim=1, sorted=False).indices].sum(1)
-    return _of(of_queue, indices) == of_queries[:, None]  # (N, k)
+    return _same(of_queries, of_queue, indices)
+
+
+def _same(own: Tensor, theirs: Tensor, indices: Tensor) -> Tensor:
+    """Where a text's own value (N,) is that of its neighbour (N, k)."""
+    same = torch.empty_like(indices, dtype=torch.bool)
+    for rows in _blocks(indices):
+        same[rows] = _of(theirs, indices[rows]) == own[rows, None]
+    return same
+
+
+def _blocks(indices: Tensor) -> list[slice]:
+    """The rows of the lists, some at a time."""
+    step = max(1, BLOCK // indices.shape[1])
+    return [slice(start, start + step) for start in range(0, len(indices), step)]
 
 
 def _of(values: Tensor, indices: Tensor) -> Tensor:

@@ -105,7 +105,7 @@ def _centres(rows: Tensor) -> Tensor:
 
 def _nearest(rows: Tensor, centres: Tensor) -> Tensor:
     """The cell (N,) of each row."""
-    blocks = rows.split(max(1, BLOCK_CELLS // len(centres)))
+    blocks = rows.split(max(1, BLOCK_CELLS // 4 // len(centres)))
     return torch.cat([(block @ centres.T).argmax(1) for block in blocks])
 
 
