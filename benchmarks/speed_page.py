@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 from common import cores
-from speed import assign, epoch, reading, released, start, streaming
+from speed import assign, epoch, reading, released, scale, start, streaming
 
 from subtaxa.bench.datasets import load
 from subtaxa.encoder import Encoder
@@ -28,6 +28,7 @@ EPOCH_TEXTS = 3000  # enough for a ratio
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the authors' files")
+    parser.add_argument("--million", action="store_true", help="retrieval among a million rows too")
     given = parser.parse_args()
     rows = start.measure() + reading.measure()
     data = load("hwu64", given.data)
@@ -37,7 +38,7 @@ def main() -> int:
     rows += released.measure(features, torch.tensor([names[label] for label in data.train.coarse]))
     for method in ("dna", "soft-dna"):
         rows += epoch.measure(data.limited(EPOCH_TEXTS), method)
-    rows += assign.measure(data) + streaming.measure(data)
+    rows += assign.measure(data) + streaming.measure(data) + scale.measure(million=given.million)
     content = {"cores": cores(), "rows": [asdict(row) | {"met": row.met} for row in rows]}
     (HERE / "results" / "speed.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print("| | measured | bar | how |\n|---|---|---|---|")

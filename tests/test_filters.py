@@ -7,6 +7,7 @@ import torch
 from planted import unit_tensor
 from torch import Tensor
 
+from subtaxa import filters
 from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
 from subtaxa.neighbours import retrieve, retrieve_within
 
@@ -66,6 +67,21 @@ def test_reciprocal_filter_is_the_slow_loop(seed: int, k: int, duplicates: int) 
     some = torch.rand(indices.shape, generator=torch.Generator().manual_seed(seed)) < 0.5
     for kept in (torch.ones_like(some), label_filter(indices, labels), some):
         assert reciprocal_filter(indices, kept).tolist() == slow_reciprocal(indices, kept)
+
+
+@random_cases
+@pytest.mark.parametrize(("room", "block", "parts"), [(0, 1, 1), (0, 1, 5), (N, 1, 1), (N, 60, 1)])
+def test_every_way_to_the_reciprocal_filter_gives_the_same(
+    seed: int, k: int, duplicates: int, room: int, block: int, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a table of all pairs or by lists, whole or in parts, with or without the labels."""
+    rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
+    indices = retrieve(rows, rows, k).indices
+    kept = label_filter(indices, labels)
+    for name, value in (("ROOM", room), ("BLOCK", block), ("AT_ONCE", 1), ("PARTS", parts)):
+        monkeypatch.setattr(filters, name, value)
+    for known in (labels, None):
+        assert reciprocal_filter(indices, kept, known).tolist() == slow_reciprocal(indices, kept)
 
 
 @random_cases

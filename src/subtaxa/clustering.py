@@ -9,6 +9,7 @@ label, K categories, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ Ints = NDArray[np.int64]
 LARGEST_TREE = 4000  # texts of a label that become leaves of its own; a larger label is first gathered into
 MICRO = 1000  # micro-clusters
 FINER = 2  # times as many clusters as wanted are merged into the categories
+FEWEST = 50  # texts of a label stay in a thinned forest
 SAMPLE = 8000  # texts looked at to judge how clear-cut a result is
 
 
@@ -111,6 +113,13 @@ class WardTree:
             points, self.leaf = micro.cluster_centers_, micro.labels_.astype(np.int64)
         self.most = len(points)
         self.merges = linkage(points, "ward") if self.most > 1 else np.empty((0, 4))
+        self.texts = len(features)  # that the tree was made of
+
+    def only(self, some: Ints) -> WardTree:
+        """The same tree with only some of the texts."""
+        tree = copy(self)
+        tree.features, tree.leaf = self.features[some], self.leaf[some]
+        return tree
 
     @property
     def gains(self) -> NDArray[np.float64]:
@@ -118,7 +127,7 @@ class WardTree:
 
         A leaf may stand for several texts, so the heights count as many times as there are texts to a leaf.
         """
-        return np.sort(self.merges[:, 2] ** 2)[::-1] * (len(self.features) / self.most)
+        return np.sort(self.merges[:, 2] ** 2)[::-1] * (self.texts / self.most)
 
     def cut(self, k: int) -> Ints:
         """The category of each text (n,) when the tree is cut into k."""
@@ -127,7 +136,7 @@ class WardTree:
         nodes = self.merges[:done, :2].astype(np.int64).ravel()
         graph = csr_matrix((np.ones(2 * done), (joined, nodes)), shape=(self.most + done, self.most + done))
         parts = connected_components(graph, directed=False)[1][: self.most]
-        return np.unique(parts, return_inverse=True)[1][self.leaf]
+        return np.unique(parts[self.leaf], return_inverse=True)[1]
 
 
 class Forest:
@@ -146,6 +155,19 @@ class Forest:
     def most(self) -> int:
         """The largest number of categories there can be."""
         return sum(tree.most for tree in self.trees)
+
+    def thinned(self, number: int) -> Forest:
+        """The same trees with only about a `number` of the texts, some of each label; itself if there are no more."""
+        if len(self.features) <= number:
+            return self
+        rng, share = np.random.default_rng(0), number / len(self.features)
+        left = [np.sort(rng.permutation(len(own))[: max(FEWEST, round(share * len(own)))]) for own in self.members]
+        rows = np.concatenate([own[some] for own, some in zip(self.members, left, strict=True)])
+        thin = copy(self)
+        thin.features, thin.labels = self.features[rows], self.labels[rows]
+        thin.members = [np.flatnonzero(thin.labels == label) for label in range(len(self.trees))]
+        thin.trees = [tree.only(some) for tree, some in zip(self.trees, left, strict=True)]
+        return thin
 
     def share_out(self, number: int, fixed: Mapping[int, int] | None = None) -> list[int]:
         """Divide a total among the labels: the cut through all trees that leaves the least within-category spread.

@@ -6,7 +6,7 @@ about a text, one may be sure of it; where they do not, not. Two things can be w
 that is one at all. So the confidence is s·softmax(similarity / T). T and s are fitted to the agreement by maximum
 likelihood, once for texts whose label is known and once for those whose label is not.
 
-N texts, n of one label, K categories, D dimensions.
+N texts, n of one label, B in a block, K categories, D dimensions.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from subtaxa.clustering import Clusters, Floats, Ints, unit
 RESAMPLES = 16
 AT_MOST = 2000  # texts per label that are clustered anew
 JUDGED = 6000  # texts in all that the confidence is fitted to
+BLOCK = 20_000  # texts whose probabilities are worked out at once
 OTHER_NUMBER = 0.25  # how much larger or smaller the number may be, as a logarithm
 
 
@@ -49,11 +50,16 @@ def probabilities(
     features: Floats, clusters: Clusters, confidence: Confidence, labels: Ints | None = None
 ) -> NDArray[np.float64]:
     """The probability of each category (N, K), if they are right; zero outside the label where that is known."""
-    similarity = (features @ clusters.centroids.T).astype(np.float64)  # (N, K)
-    if labels is None:
-        return softmax(similarity / confidence.across.temperature, axis=1)
-    possible = labels[:, None] == clusters.parents
-    return softmax(np.where(possible, similarity / confidence.within.temperature, -np.inf), axis=1)
+    likely = np.empty((len(features), len(clusters)))  # (N, K)
+    for start in range(0, len(features), BLOCK):
+        rows = slice(start, start + BLOCK)
+        similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)  # (B, K)
+        if labels is None:
+            likely[rows] = softmax(similarity / confidence.across.temperature, axis=1)
+        else:
+            possible = labels[rows, None] == clusters.parents
+            likely[rows] = softmax(np.where(possible, similarity / confidence.within.temperature, -np.inf), axis=1)
+    return likely
 
 
 def sureness(

@@ -14,6 +14,8 @@ from subtaxa.how_many import choose
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import neighbours_for
 
+MOST_RIVALS = 2**15  # rows that a batch is compared with
+
 
 class FeatureQueue:
     """Rows never shift or fall out: row i always belongs to text i, so neighbours can be stored as indices."""
@@ -29,6 +31,14 @@ class FeatureQueue:
         if features.shape != self.rows.shape:
             raise ValueError(f"the queue holds {tuple(self.rows.shape)}, got {tuple(features.shape)}")
         self.rows.copy_(features.detach())
+
+    def some(self) -> Tensor | None:
+        """Of a long queue, evenly spaced rows (n, D) that stand for all, others each time; None if all are few enough.
+
+        They are a view of the queue: its rows are not copied.
+        """
+        every = -(-len(self.rows) // MOST_RIVALS)
+        return self.rows[int(torch.randint(every, ())) :: every] if every > 1 else None
 
     @torch.no_grad()
     def write(self, index: Tensor, features: Tensor) -> None:

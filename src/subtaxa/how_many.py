@@ -15,6 +15,7 @@ from subtaxa.clustering import SAMPLE, Forest, clearest
 
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result
+TEXTS = 20_000  # of more than that, so many show which number is best
 TRIED = 50  # totals looked at, and around the clearest
 FINE = 20  # more
 CLOSE = 0.1  # totals that differ by less than this share are judged together
@@ -54,10 +55,11 @@ def choose(
     single one may be lucky. Coarse and fine go further, to what is still fairly clear. If no total stands out, it is
     about √N, the number that leaves as many texts to a category as there are categories.
     """
+    n = len(forest.features)
+    forest = forest.thinned(TEXTS)
     tried = _Tried(forest, fixed or {}, seed)
     if len(tried.fixed) == len(forest.trees):
         return given(forest.share_out(tried.least, fixed))
-    n = len(forest.features)
     last = min(tried.most, max(tried.least, 2 * readable(n)))
     totals = sorted(set(np.geomspace(tried.least, last, TRIED).round().astype(int).tolist()))
     level = tried.level(totals)

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-CELLS = 2**25  # logits held at once: 128 MB of float32
+CELLS = 2**24  # logits held at once: 64 MB of float32
 
 
 def multi_positive_nce(
-    queries: Tensor, queue: Tensor, positives: Tensor, weights: Tensor, temperature: float
+    queries: Tensor,
+    queue: Tensor,
+    positives: Tensor,
+    weights: Tensor,
+    temperature: float,
+    rivals: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """InfoNCE with many positives per query and the whole queue in the denominator, as (alignment, uniformity).
 
     Their sum is L_DNA. `positives` (B, k) are queue rows and `weights` (B, k) how much each counts: DNA's filters give
     0 or 1, DOWN's ranks something between. Weights are averaged inside the sum, so every query counts the same.
-    Against a very long queue the logits are never there all at once.
+    Against a very long queue the logits are never there all at once. With `rivals`, some of the queue's rows, these
+    stand for all of them in the denominator.
     """
-    if len(queries) * len(queue) <= CELLS:
+    if rivals is None and len(queries) * len(queue) <= CELLS:
         return weighted_nce(queries @ queue.T / temperature, positives, weights)
     queries = queries / temperature
     near = torch.einsum("bd,bkd->bk", queries, queue[positives])  # (B, k)
-    return _alignment(near, weights), _log_sum(queries, queue).mean()
+    rivals = queue if rivals is None else rivals
+    return _alignment(near, weights), _log_sum(queries, rivals).mean() + math.log(len(queue) / len(rivals))
 
 
 def _alignment(near: Tensor, weights: Tensor) -> Tensor:
@@ -33,6 +42,8 @@ def _alignment(near: Tensor, weights: Tensor) -> Tensor:
 
 def _log_sum(queries: Tensor, queue: Tensor) -> Tensor:
     """log Σ exp(q·m) over the rows m of the queue (B,), some rows at a time; their logits are made anew going back."""
+    if len(queries) * len(queue) <= CELLS:
+        return torch.logsumexp(queries @ queue.T, dim=1)
     parts = [
         checkpoint(lambda q, rows: torch.logsumexp(q @ rows.T, dim=1), queries, rows, use_reentrant=False)
         for rows in queue.split(max(1, CELLS // len(queries)))

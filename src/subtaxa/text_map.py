@@ -1,6 +1,6 @@
 """The map: every text as a point on a plane, close to the texts that are most like it. t-SNE by openTSNE.
 
-N texts, of which n are new, P distinct points, D dimensions, k neighbours.
+N texts, of which n are new, P distinct points, of which p are spread out, D dimensions, k neighbours.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ PULL = 12.0  # times stronger than it should be, while gathering
 EVERY = 5  # rounds between two signs of progress
 FEW = 12  # points have no neighbourhoods to keep; fewer go on the plane along which they differ most
 MANY = 4000  # points from which on a grid is cheaper than a tree
+SPREAD = 20_000  # points at most are spread out, more are put among them
 NEAREST = 5  # old texts that say where a new one goes
 SHARPNESS = 40.0  # how much more the nearest of them count: a mean of far places would lie in no man's land
 JITTER = 0.01  # of the map's spread, so that no two points lie on one another
@@ -29,10 +30,14 @@ def text_map(features: Floats, seed: int, progress: Progress) -> Floats:
     """The place of each text (N, 2). Texts with the same features have the same place; their order is no matter."""
     with progress.step("Drawing the map", GATHERING + SPREADING) as step:
         points, point = np.unique(features, axis=0, return_inverse=True)  # (P, D), (N,)
-        places = _plane(points, seed)  # (P, 2)
-        if len(points) >= FEW:
-            places = _spread_out(points, places, seed, step)
-        return places.astype(np.float32)[point.ravel()]
+        some = np.random.default_rng(seed).permutation(len(points)) < SPREAD  # (P,) all of them if there are no more
+        spread = _plane(points[some], seed)  # (p, 2)
+        if len(spread) >= FEW:
+            spread = _spread_out(points[some], spread, seed, step)
+        places = np.empty((len(points), 2), dtype=np.float32)
+        places[some] = spread
+        places[~some] = places_among(points[~some], points[some], places[some], seed)
+        return places[point.ravel()]
 
 
 def places_among(new: Floats, old: Floats, places: Floats, seed: int) -> Floats:

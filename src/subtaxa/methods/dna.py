@@ -83,7 +83,7 @@ class DNA(QueueMethod):
 
     def reciprocal(self, neighbours: Neighbours, kept: Tensor) -> Tensor:
         """The paper's reciprocal filter looks at the lists as the label filter left them."""
-        return reciprocal_filter(neighbours.indices, kept)
+        return reciprocal_filter(neighbours.indices, kept, self.data.labels if "label" in self.filters else None)
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
         """Every kept neighbour counts the same."""

@@ -116,7 +116,7 @@ class SoftDNA(QueueMethod):
 
     def trust(self, neighbours: Neighbours) -> Tensor:
         """The pairs (N, k) that name each other."""
-        return reciprocal_filter(neighbours.indices, neighbours.valid)
+        return reciprocal_filter(neighbours.indices, neighbours.valid, self.data.labels)
 
     def fade(self, epoch: int) -> float:
         """The last of k neighbours counts one in this many times as much as the first."""
@@ -127,7 +127,12 @@ class SoftDNA(QueueMethod):
         queries = F.normalize(self.query(batch), dim=1)  # (B, D)
         self.latest = queries.detach()
         alignment, uniformity = multi_positive_nce(
-            queries, self.queue.rows, self.positives[batch.index], self.weights[batch.index], self.settings.temperature
+            queries,
+            self.queue.rows,
+            self.positives[batch.index],
+            self.weights[batch.index],
+            self.settings.temperature,
+            self.queue.some(),
         )
         return {"alignment": alignment, "uniformity": uniformity}
 
