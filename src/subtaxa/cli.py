@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from subtaxa import __version__
+from subtaxa import __version__, engines
+from subtaxa.engines.options import add_engine, check_launched, engine_for
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import NAMES, PRESETS, about, whole_number
 
@@ -24,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line instead of printing the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n" if engines.first() else None)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -109,6 +110,7 @@ def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
     command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     command.add_argument("--overwrite", action="store_true", help="replace an earlier run in the folder")
     command.add_argument("--quiet", action="store_true", help="no progress, only the result")
+    add_engine(command)
     group = command.add_argument_group("settings, in place of the preset's")
     for name in NAMES:
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="X", help=about(name).replace("%", "%%"))
@@ -119,7 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        options.run(options)
+        check_launched(options)
+        options.run(options) if engines.first() else _help()
         sys.stdout.flush()
     except SubtaxaError as error:
         return _fail(str(error))
@@ -131,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         goes_on = " (the same command goes on from here)"
         again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
-        print(f"subtaxa: stopped{again.get(options.command, '')}", file=sys.stderr)
+        if engines.first():
+            print(f"subtaxa: stopped{again.get(options.command, '')}", file=sys.stderr)
         return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
     return 0
 
@@ -143,7 +147,8 @@ def _stop(number: int, frame: object) -> NoReturn:
 
 
 def _fail(sentence: str) -> int:
-    print(f"subtaxa: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    if engines.first():
+        print(f"subtaxa: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return 2
 
 
@@ -166,6 +171,13 @@ def _discover(options: argparse.Namespace) -> None:
     _run(options, lambda: read_texts(options.file, options.text, options.label, strict=options.strict))
 
 
+def _help() -> None:
+    """In every process but the first of those that a launcher started: a share of the training, without a word."""
+    from subtaxa.engines.launched import take_part
+
+    take_part()
+
+
 def _demo(options: argparse.Namespace) -> None:
     from subtaxa.texts import read_texts
 
@@ -178,6 +190,11 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
     """Read, fit, save and show; the shared part of discover and demo."""
+    with engine_for(options) as engine:
+        return _fit(options, read, engine)
+
+
+def _fit(options: argparse.Namespace, read: Any, engine: Any) -> Any:
     from subtaxa import storage
     from subtaxa.progress import progress_for
 
@@ -205,7 +222,7 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     )
     if not options.resume:
         storage.clear_checkpoint(out)
-    model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT)
+    model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT, engine=engine)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     storage.clear_checkpoint(out)

@@ -14,6 +14,7 @@ from joblib import cpu_count
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from subtaxa import parallel
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
 from subtaxa.tokens import Batch, Tokens
@@ -207,7 +208,8 @@ class Encoder:
 
     def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None) -> Tokens:
         """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it."""
-        if not self.cut or len(tokens.ids) * self.dimensions * 4 > CACHE_SHARE * _free_memory():
+        room = CACHE_SHARE * _free_memory() / parallel.processes_here()
+        if not self.cut or len(tokens.ids) * self.dimensions * 4 > room:
             return tokens
         self.pipeline.eval()
         width = int(self.pipeline[0].get_embedding_dimension())
@@ -224,17 +226,19 @@ class Encoder:
     def features(
         self, tokens: Tokens, tower: nn.Module | None = None, advance: Callable[[int], None] = lambda n: None
     ) -> Tensor:
-        """Unit features (N, D) of all texts, from this encoder's tower or another one, without dropout."""
+        """Unit features (N, D) of all texts, from this encoder's tower or another one, without dropout. Processes that
+        work together call this together; each encodes its share."""
         tower = self.tower if tower is None else tower
         training = tower.training
         self.pipeline.eval()
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)
-        for index in tokens.batches_by_length():
+        batches = tokens.batches_by_length()
+        for index in parallel.share(batches):
             out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
             advance(len(index))
         tower.train(training)
-        return out
+        return parallel.exchange(out, batches)
 
     def momentum_copy(self) -> Tower:
         """A copy of the tower that is never trained directly."""

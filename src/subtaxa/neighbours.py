@@ -5,10 +5,13 @@ N texts, D dimensions, k neighbours, B rows in a block.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from subtaxa import parallel
 
 BLOCK_CELLS = 16_000_000  # similarities held at once: 64 MB of float32
 
@@ -23,34 +26,37 @@ class Neighbours:
 
 def retrieve(queries: Tensor, queue: Tensor, k: int) -> Neighbours:
     """The k most similar rows of the whole queue for every query; the query's own row is always among them."""
-    k = min(k, len(queue))
-    own = torch.arange(len(queries), device=queries.device)
-    indices = _top_k(queries, queue, own, k)
-    return Neighbours(indices, torch.ones_like(indices, dtype=torch.bool))
+    everyone = torch.arange(len(queries), device=queries.device)
+    return _search(queries, queue, [everyone], min(k, len(queue)))
 
 
 def retrieve_within(queries: Tensor, queue: Tensor, labels: Tensor, k: int) -> Neighbours:
     """As `retrieve`, but each query searches only the rows of its own coarse label."""
-    k = min(k, int(torch.bincount(labels).max()))
+    groups = [(labels == label).nonzero().squeeze(1) for label in labels.unique()]
+    return _search(queries, queue, groups, min(k, int(torch.bincount(labels).max())))
+
+
+def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) -> Neighbours:
+    """The neighbours inside each group. Processes that work together take turns at the blocks, which are the same
+    whatever their number: so are the neighbours."""
     own = torch.arange(len(queries), device=queries.device)
     indices = own[:, None].repeat(1, k)  # (N, k), padded with the own index
     valid = torch.zeros(len(queries), k, dtype=torch.bool, device=queries.device)  # (N, k)
-    for label in labels.unique():
-        members = (labels == label).nonzero().squeeze(1)  # (n,)
-        k_label = min(k, len(members))
-        local = _top_k(queries[members], queue[members], own[: len(members)], k_label)  # (n, k_label)
-        indices[members, :k_label] = members[local]
-        valid[members, :k_label] = True
-    return Neighbours(indices, valid)
+    done: list[Tensor] = []  # the rows of each block, in order
+    for members in groups:  # (n,)
+        k_group, step = min(k, len(members)), max(1, BLOCK_CELLS // len(members))
+        rows = queue if len(members) == len(queue) else queue[members]  # (n, D)
+        for block in own[: len(members)].split(step):
+            where = members[block]  # (B,)
+            if len(done) % parallel.processes() == parallel.rank():
+                indices[where, :k_group] = members[_top_k(queries[where], rows, block, k_group)]
+            done.append(where)
+        valid[members, :k_group] = True
+    return Neighbours(parallel.exchange(indices, done), valid)
 
 
 def _top_k(queries: Tensor, rows: Tensor, own: Tensor, k: int) -> Tensor:
-    """Blocked matrix product and top-k; the own row is forced first."""
-    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-    step = max(1, BLOCK_CELLS // len(rows))
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
-        similarity = queries[block] @ rows.T  # (B, N)
-        similarity.scatter_(1, own[block][:, None], float("inf"))
-        found[block] = similarity.topk(k, dim=1).indices  # (B, k)
-    return found
+    """The k most similar rows of each query in a block (B, k); the own row is forced first."""
+    similarity = queries @ rows.T  # (B, N)
+    similarity.scatter_(1, own[:, None], float("inf"))
+    return similarity.topk(k, dim=1).indices

@@ -1,22 +1,24 @@
 """The only training loop, on Hugging Face Accelerate. It knows no method by name.
 
 Every step draws its randomness from its own seed, so a run that was stopped and resumed takes the same steps as one
-that was not, and nothing random has to be saved.
+that was not, and nothing random has to be saved. Processes that work together (parallel.py) share every batch.
 """
 
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from subtaxa import checkpoint
+from subtaxa import checkpoint, parallel
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.interrupts import Interrupts, Stopped
@@ -58,7 +60,7 @@ class Trainer:
 
     def __init__(self, settings: Settings, seed: int, progress: Progress, file: Path | None = None) -> None:
         self.settings, self.seed, self.progress, self.file = settings, seed, progress, file
-        self.accelerator = Accelerator()
+        self.accelerator = accelerator()
 
     def run(
         self,
@@ -80,7 +82,8 @@ class Trainer:
             module.to(self.accelerator.device)
         self.optimizer = self.accelerator.prepare(_adamw(self.modules, self.settings))
         method.tower = self.accelerator.prepare(method.tower)
-        method.gather = self.accelerator.gather
+        heads = {name: module for name, module in self.modules.items() if name != "tower"}
+        self.apart = _trained(heads)  # the tower's gradients are averaged on the way back, theirs after it
         self.place = Place()
         self.best: dict[str, Tensor] = {}
         self._resume()
@@ -100,60 +103,65 @@ class Trainer:
         which = f"epoch {place.epoch + 1} of {self.epochs}"
         if place.step == 0:
             step.note(f"{which}: comparing all texts")
-            self._seed(0)
+            torch.manual_seed(_mixed(self.seed, place.epoch, 0))  # the same in every process
             place.log = self.method.begin_epoch(place.epoch)
             if self.method.mined is not None:
                 place.log |= self.watcher.mined(*self.method.mined)
                 self.method.mined = None
             step.advance()
         batches = self._batches(place.epoch)
-        for index in batches[place.step :]:
-            with interrupts.shielded():
+        with interrupts.shielded():
+            for index in batches[place.step :]:
                 loss = self._step(index)
                 place.step += 1
-            place.seconds = spent + time.perf_counter() - begun
-            if interrupts.pending is not None:
-                self._save()
-                raise Stopped(interrupts.pending)
-            step.note(f"{which}: loss {loss:.3f}")
-            step.advance()
-        with interrupts.shielded():
+                place.seconds = spent + time.perf_counter() - begun
+                if parallel.anyone(interrupts.pending is not None):
+                    self._save()
+                    raise Stopped(interrupts.pending or signal.SIGTERM)
+                step.note(f"{which}: loss {loss:.3f}")
+                step.advance()
             self._close_epoch(spent + time.perf_counter() - begun)
-        if interrupts.pending is not None:
-            raise Stopped(interrupts.pending)
+            if parallel.anyone(interrupts.pending is not None):
+                raise Stopped(interrupts.pending or signal.SIGTERM)
 
     def _step(self, index: Tensor) -> float:
-        """One optimiser step on one batch."""
+        """One optimiser step on one batch; each process takes its share of the texts."""
         place, method = self.place, self.method
-        self._seed(place.step + 1)
+        torch.manual_seed(_mixed(self.seed, place.epoch, place.step + 1) + parallel.rank())
         done, total = place.epoch * self.steps + place.step, self.epochs * self.steps * self.settings.schedule_length
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
         batch = method.encoder.batch(self.data.tokens, self._share(index))
         method.encoder.pipeline.train()
         method.tower.train()
+        method.gather = partial(self._gather, count=len(index))
         parts = method.loss(batch)
         loss = torch.stack(list(parts.values())).sum()
-        if not torch.isfinite(loss):
+        values = parallel.mean(torch.stack([part.detach() for part in parts.values()]))  # of all processes
+        if not torch.isfinite(values).all():
             raise SubtaxaError(
-                f"the loss became {float(loss.detach())} in epoch {place.epoch + 1}, step {place.step + 1}: "
+                f"the loss became {float(values.sum())} in epoch {place.epoch + 1}, step {place.step + 1}: "
                 "lower --learning-rate or raise --temperature"
             )
         self.accelerator.backward(loss)
+        for parameter in self.apart:
+            if parameter.grad is not None:
+                parameter.grad = parallel.mean(parameter.grad)
         self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip)
         self.optimizer.step()
         self.optimizer.zero_grad()
         method.after_step(batch)
-        for name, part in parts.items():
-            place.sums[name] = place.sums.get(name, 0.0) + float(part.detach())
-        return float(loss.detach())
+        for name, value in zip(parts, values.tolist(), strict=True):
+            place.sums[name] = place.sums.get(name, 0.0) + value
+        return float(values.sum())
 
     def _close_epoch(self, seconds: float) -> None:
         """Log the epoch, keep it if it is the best, move on and save."""
         place = self.place
         means = {name: total / max(1, place.step) for name, total in place.sums.items()}
         row = {"epoch": place.epoch + 1, **means, **place.log, "seconds": seconds}
-        score = self.method.score()
+        own_score = self.method.score()
+        score = parallel.from_first(lambda: own_score)
         if score is not None:
             row["score"] = score
             place.stale += 1
@@ -170,18 +178,17 @@ class Trainer:
         return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset)
 
     def _share(self, index: Tensor) -> Tensor:
-        """This process's part of a batch; all parts have the same size, the last texts are repeated if need be."""
-        processes = self.accelerator.num_processes
-        if processes == 1:
-            return index
-        whole = index[torch.arange(-(-len(index) // processes) * processes) % len(index)]
-        return whole[self.accelerator.process_index :: processes]
+        """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""
+        processes = parallel.processes()
+        return parallel.share(index[torch.arange(-(-len(index) // processes) * processes) % len(index)])
 
-    def _seed(self, step: int) -> None:
-        torch.manual_seed(_mixed(self.seed, self.place.epoch, step) + self.accelerator.process_index)
+    def _gather(self, rows: Tensor, count: int) -> Tensor:
+        """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
+        together = self.accelerator.gather(rows).unflatten(0, (parallel.processes(), len(rows)))  # (P, b, ...)
+        return together.transpose(0, 1).flatten(0, 1)[:count]
 
     def _save(self) -> None:
-        if self.file is None or not self.accelerator.is_main_process:
+        if self.file is None or parallel.rank() > 0:
             return
         tensors = checkpoint.pack_modules(self.modules) | checkpoint.pack_optimizer(self.optimizer)
         tensors |= {f"state/{name}": tensor for name, tensor in self.method.state().items()}
@@ -189,14 +196,20 @@ class Trainer:
         checkpoint.save_state(self.file, tensors, asdict(self.place))
 
     def _resume(self) -> None:
-        if self.file is None or not self.file.exists():
+        file = self.file
+        if file is None or not parallel.from_first(file.exists):
             return
-        tensors, facts = checkpoint.load_state(self.file)
+        tensors, facts = parallel.from_first(lambda: checkpoint.load_state(file))
         checkpoint.unpack_modules(self.modules, tensors)
         checkpoint.unpack_optimizer(self.optimizer, tensors)
         self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
         self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
         self.place = Place(**facts)
+
+
+def accelerator() -> Accelerator:
+    """Accelerate takes several processes without a GPU for what they are only if it is told so."""
+    return Accelerator(cpu=parallel.processes() > 1 and not torch.cuda.is_available())
 
 
 def rate(step: int, total: float, schedule: str, warmup: float) -> float:
