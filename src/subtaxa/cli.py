@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     _add_new_texts(assign)
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
+    add_engine(assign)
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
@@ -232,21 +233,11 @@ def _fit(options: argparse.Namespace, read: Any, engine: Any) -> Any:
 
 
 def _assign(options: argparse.Namespace) -> None:
-    from subtaxa.assigning import assign_file
+    from subtaxa.engines.options import assign
     from subtaxa.progress import progress_for
 
-    progress = progress_for(quiet=options.quiet)
-    count = assign_file(
-        Path(options.folder),
-        Path(options.file),
-        options.out,
-        text=options.text,
-        label=options.label,
-        overwrite=options.overwrite,
-        progress=progress,
-    )
-    if options.out != "-":
-        print(f"{count:,} texts filed; see {options.out}")
+    for line in assign(options, progress_for(quiet=options.quiet)):
+        print(printable(line))
 
 
 def _update(options: argparse.Namespace) -> None:

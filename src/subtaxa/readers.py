@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -249,10 +249,10 @@ class JsonTable(Table):
 
 
 class ParquetTable(Table):
-    """Parquet, read batch by batch with its own types."""
+    """Parquet, read batch by batch with its own types; the whole file or some of its row groups."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, row_groups: Sequence[int] | None = None) -> None:
+        self.path, self.row_groups = path, row_groups
         with self._file() as file:
             super().__init__(str(path), list(file.schema_arrow.names))
 
@@ -275,7 +275,7 @@ class ParquetTable(Table):
 
     def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
         with self._file() as file:
-            for batch in file.iter_batches(size):
+            for batch in file.iter_batches(size, self.row_groups):
                 yield batch.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 

@@ -180,7 +180,8 @@ class Trainer:
     def _share(self, index: Tensor) -> Tensor:
         """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""
         processes = parallel.processes()
-        return parallel.share(index[torch.arange(-(-len(index) // processes) * processes) % len(index)])
+        whole = index[torch.arange(-(-len(index) // processes) * processes) % len(index)]
+        return whole[parallel.rank() :: processes]
 
     def _gather(self, rows: Tensor, count: int) -> Tensor:
         """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""

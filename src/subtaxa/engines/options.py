@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from subtaxa.engines import ENGINES, check_ray, launched
 from subtaxa.errors import SettingError
+from subtaxa.progress import Progress
 from subtaxa.settings import whole_number
 
 if TYPE_CHECKING:
@@ -63,3 +65,22 @@ def engine_for(options: argparse.Namespace) -> Iterator[Engine]:
         from subtaxa.training import learn
 
         yield learn
+
+
+def assign(options: argparse.Namespace, progress: Progress) -> Iterator[str]:
+    """File new texts here or on a cluster; yields what there is to say."""
+    check_local(options)
+    given: dict[str, Any] = {"text": options.text, "label": options.label, "overwrite": options.overwrite, "progress": progress}
+    if options.engine == "ray":
+        check_ray()
+        from subtaxa.engines.ray_assign import RayAssign
+
+        engine, out = RayAssign(*worker_numbers(options), options.address), Path(options.out)
+        count, there = engine.assign_files(Path(options.folder), options.file, out, **given)
+        yield f"{count:,} texts filed; see {options.out}" + (f" ({there:,} partitions were there)" if there else "")
+        return
+    from subtaxa.assigning import assign_file
+
+    count = assign_file(Path(options.folder), Path(options.file), options.out, **given)
+    if options.out != "-":
+        yield f"{count:,} texts filed; see {options.out}"
