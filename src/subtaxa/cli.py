@@ -174,7 +174,7 @@ def _discover(options: argparse.Namespace) -> None:
 
 def _help() -> None:
     """In every process but the first of those that a launcher started: a share of the training, without a word."""
-    from subtaxa.engines.launched import take_part
+    from subtaxa.engines.torchrun import take_part
 
     take_part()
 

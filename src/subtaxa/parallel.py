@@ -1,7 +1,7 @@
 """Several processes as one: a thin layer over torch.distributed. In a process of its own, nothing here does anything.
 
 `torchrun` and `accelerate launch` start every process with the same command. The first one (rank 0) reads, clusters and
-writes; the others wait for their part of the training (engines/launched.py) and leave when it is over. Ray Train's
+writes; the others wait for their part of the training (engines/torchrun.py) and leave when it is over. Ray Train's
 workers have been joined by Ray.
 """
 

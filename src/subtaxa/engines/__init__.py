@@ -1,6 +1,6 @@
 """Where a training or a filing runs when one process is not enough. Nothing here imports an engine by itself.
 
-`launched.py` takes part in what `torchrun` or `accelerate launch` started; `ray_fit.py` trains and `ray_assign.py`
+`torchrun.py` takes part in what `torchrun` or `accelerate launch` started; `ray_fit.py` trains and `ray_assign.py`
 files texts on a Ray cluster (`pip install 'subtaxa[cluster]'`).
 """
 

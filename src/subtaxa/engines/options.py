@@ -57,7 +57,7 @@ def engine_for(options: argparse.Namespace) -> Iterator[Engine]:
 
         yield RayFit(*worker_numbers(options), options.address)
     elif launched():
-        from subtaxa.engines.launched import leading
+        from subtaxa.engines.torchrun import leading
 
         with leading() as engine:
             yield engine

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from subtaxa.engines import check_ray
 from subtaxa.errors import SettingError
 
+ATTEMPTS = 3
 
 @contextmanager
 def connected(address: str | None, workers: int) -> Iterator[None]:
@@ -27,13 +28,24 @@ def connected(address: str | None, workers: int) -> Iterator[None]:
         "runtime_env": {"worker_process_setup_hook": _hush},
     }
     try:
-        ray.init(address or "local", logging_level=logging.WARNING, **({} if address else here))
+        _try(lambda: ray.init(address or "local", logging_level=logging.WARNING, **({} if address else here)))
     except ConnectionError as error:
         raise SettingError(f"there is no Ray cluster at {address!r}: start one with ray start --head") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _try(start: Callable[[], Any]) -> None:
+    """Ray gives itself half a minute to start, which is not always enough on a busy machine."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            start()
+            return
+        except Exception as error:
+            if not left or "timed out during startup" not in str(error):
+                raise
 
 
 def _hush() -> None:
