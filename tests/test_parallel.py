@@ -65,9 +65,7 @@ def test_the_first_neighbours_are_exactly_those_of_one_process(
     assert 0 < lost < 0.9  # the filter had something to do
 
 
-def test_two_processes_learn_what_one_does(
-    pair: list[dict[str, torch.Tensor]], alone: dict[str, torch.Tensor]
-) -> None:
+def test_two_processes_learn_what_one_does(pair: list[dict[str, torch.Tensor]], alone: dict[str, torch.Tensor]) -> None:
     """Their views are drawn differently: another seed's noise, not another optimum."""
     torch.testing.assert_close(pair[0]["soft-dna/loss"], alone["soft-dna/loss"], rtol=0, atol=0.3)
     assert pair[0]["soft-dna/loss"][1] < pair[0]["soft-dna/loss"][0]
@@ -83,6 +81,12 @@ def test_in_one_process_there_is_nothing_to_share() -> None:
         assert parallel.from_first(lambda: 7) == 7
         assert parallel.anyone(True)
         assert not parallel.anyone(False)
+
+
+def test_one_machine_imports_no_engine() -> None:
+    look = "import sys, subtaxa.cli, subtaxa.discovery; print({'ray', 'pyspark'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", look], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 @pytest.fixture

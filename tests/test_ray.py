@@ -77,7 +77,18 @@ def run(ray_here: None, tiny_encoder: str, tmp_path_factory: pytest.TempPathFact
     killer.start()
     given = f"--categories 6 --epochs {EPOCHS} --batch-size 16 --learning-rate 1e-3 --neighbours 20 --quiet"
     columns = ("--text", "text", "--label", "label", "--encoder", tiny_encoder)
-    command = ["discover", str(source), "--out", str(out), *columns, *given.split(), "--engine", "ray", "--workers", "2"]
+    command = [
+        "discover",
+        str(source),
+        "--out",
+        str(out),
+        *columns,
+        *given.split(),
+        "--engine",
+        "ray",
+        "--workers",
+        "2",
+    ]
     assert main(command) == 0
     return out, killer
 
@@ -148,7 +159,12 @@ def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
     assert main(command) == 0
     assert "40 texts filed" in (said := capsys.readouterr().out)
     assert "3 partitions were there" in said
-    assert [file.stat().st_mtime_ns == time for file, time in zip(files, times, strict=True)] == [True, False, True, True]
+    assert [file.stat().st_mtime_ns == time for file, time in zip(files, times, strict=True)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     assert "another run or other columns" in refused(capsys, [*command, "--label", "label"])
 
 

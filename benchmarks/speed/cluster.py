@@ -66,7 +66,12 @@ def plan(rank: int) -> None:
         say(rank, "gradients", measured(lambda: dist.all_reduce(gradients), 5), formula_bytes=4 * WEIGHTS)
         few, many = 10_000, 30_000
         more = [(b - a) / (many - few) for a, b in zip(memory(few), memory(many), strict=True)]
-        say(rank, "bytes per text", {"held": round(more[0]), "peak": round(more[1])}, formula_held=8 * D + 4 * WORDS + 12 * K)
+        say(
+            rank,
+            "bytes per text",
+            {"held": round(more[0]), "peak": round(more[1])},
+            formula_held=8 * D + 4 * WORDS + 12 * K,
+        )
 
 
 def measured(work: Callable[[], None], times: int) -> dict[str, float]:

@@ -70,7 +70,12 @@ def engine_for(options: argparse.Namespace) -> Iterator[Engine]:
 def assign(options: argparse.Namespace, progress: Progress) -> Iterator[str]:
     """File new texts here or on a cluster; yields what there is to say."""
     check_local(options)
-    given: dict[str, Any] = {"text": options.text, "label": options.label, "overwrite": options.overwrite, "progress": progress}
+    given: dict[str, Any] = {
+        "text": options.text,
+        "label": options.label,
+        "overwrite": options.overwrite,
+        "progress": progress,
+    }
     if options.engine == "ray":
         check_ray()
         from subtaxa.engines.ray_assign import RayAssign

@@ -117,7 +117,9 @@ def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[P
 
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
-        raise InputError(f"there is no file {pattern!r}: give a Parquet file, or a pattern in quotes like 'corpus/*.parquet'")
+        raise InputError(
+            f"there is no file {pattern!r}: give a Parquet file, or a pattern in quotes like 'corpus/*.parquet'"
+        )
     root = Path(pattern[: min([pattern.find(c) for c in "*?[" if c in pattern] or [len(pattern)])]).parent
     partitions = []
     for path in paths:
@@ -128,9 +130,10 @@ def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[P
         except (OSError, ValueError) as error:
             raise InputError(f"{path} is not a complete Parquet file; write it again") from error
         with file:
-            columns, sizes = file.schema_arrow.names, [
-                file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)
-            ]
+            columns, sizes = (
+                file.schema_arrow.names,
+                [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)],
+            )
         resolve_text_column(columns, text, str(path))
         if label is not None and label not in columns:
             raise InputError(f"there is no column {label!r} in {path}, only {', '.join(columns)}")
@@ -168,7 +171,9 @@ def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
     if out.exists() and any(out.iterdir()) and not file.exists():
         raise InputError(f"{str(out)!r} holds other files: name a new folder")
     if file.exists() and not overwrite and storage.read_json(file) != identity:
-        raise InputError(f"{str(out)!r} was begun with another run or other columns: name a new folder or add --overwrite")
+        raise InputError(
+            f"{str(out)!r} was begun with another run or other columns: name a new folder or add --overwrite"
+        )
     out.mkdir(parents=True, exist_ok=True)
     write_whole(file, storage.json_text(identity).encode())
 

@@ -13,6 +13,7 @@ from subtaxa.errors import SettingError
 
 ATTEMPTS = 3
 
+
 @contextmanager
 def connected(address: str | None, workers: int) -> Iterator[None]:
     """While open, Ray is there. One that the caller has started already is used and left running."""
