@@ -1,8 +1,8 @@
 """Filing a corpus of Parquet files on a Ray cluster, by Ray Data.
 
-A partition is a few row groups of one input file. A worker reads it chunk by chunk, files the texts and writes one output
-file, whole or not at all: so no worker holds more than a chunk, the next partition is handed out when a worker is free
-(Ray Data's back-pressure), and a run that was stopped goes on with the partitions that are not there yet.
+A partition is a few row groups of one input file. A worker reads it chunk by chunk, files the texts and writes one
+output file, whole or not at all: so no worker holds more than a chunk, the next partition is handed out when a worker is
+free (Ray Data's back-pressure), and a run that was stopped goes on with the partitions that are not there yet.
 """
 
 from __future__ import annotations
@@ -113,41 +113,36 @@ def assign_dataset(
 
 def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[Partition]:
     """The partitions of all files, of which only the footers are read; the folders below the pattern's are kept."""
-    import pyarrow.parquet as pq
-
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
-        raise InputError(
-            f"there is no file {pattern!r}: give a Parquet file, or a pattern in quotes like 'corpus/*.parquet'"
-        )
+        raise InputError(f"there is no file {pattern!r}: give Parquet files, in quotes, like 'corpus/*.parquet'")
     root = Path(pattern[: min([pattern.find(c) for c in "*?[" if c in pattern] or [len(pattern)])]).parent
     partitions = []
     for path in paths:
-        if path.suffix.lower() != ".parquet":
-            raise InputError(f"{path} is not Parquet, which --engine ray reads: convert it, or leave --engine out")
-        try:
-            file = pq.ParquetFile(path)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} is not a complete Parquet file; write it again") from error
-        with file:
-            columns, sizes = (
-                file.schema_arrow.names,
-                [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)],
-            )
+        columns, sizes = _footer(path)
         resolve_text_column(columns, text, str(path))
         if label is not None and label not in columns:
             raise InputError(f"there is no column {label!r} in {path}, only {', '.join(columns)}")
-        folder = out / path.parent.relative_to(root)
-        partitions += [
-            Partition(
-                str(path.resolve()),
-                groups,
-                sum(sizes[group] for group in groups),
-                str((folder / f"{path.stem}-{groups[0]:05d}.parquet").resolve()),
-            )
-            for groups in _grouped(sizes)
-        ]
+        target = (out / path.relative_to(root)).resolve()
+        for groups in _grouped(sizes):
+            name = f"{path.stem}-{groups[0]:05d}.parquet"
+            rows = sum(sizes[group] for group in groups)
+            partitions.append(Partition(str(path.resolve()), groups, rows, str(target.with_name(name))))
     return partitions
+
+
+def _footer(path: Path) -> tuple[list[str], list[int]]:
+    """The columns of a Parquet file, and how many rows each of its row groups has."""
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() != ".parquet":
+        raise InputError(f"{path} is not Parquet, which --engine ray reads: convert it, or leave --engine out")
+    try:
+        with pq.ParquetFile(path) as file:
+            groups = range(file.num_row_groups)
+            return file.schema_arrow.names, [file.metadata.row_group(i).num_rows for i in groups]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is not a complete Parquet file; write it again") from error
 
 
 def _grouped(sizes: list[int]) -> Iterator[list[int]]:
@@ -195,7 +190,7 @@ def _pool(engine: RayAssign) -> dict[str, Any]:
 class _FileBatch:
     """In a worker: frames with their category columns."""
 
-    def __init__(self, run: str, text: str, label: str | None) -> None:
+    def __init__(self, run: str, text: str | None, label: str | None) -> None:
         import torch
 
         self.text, self.label, self.filer = text, label, Filer(Path(run))
@@ -203,7 +198,7 @@ class _FileBatch:
             self.filer.model.encoder_.to(torch.device("cuda"))
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return self.filer.filed(frame, self.text, self.label)
+        return self.filer.filed(frame, str(self.text), self.label)
 
 
 class _FilePartition(_FileBatch):

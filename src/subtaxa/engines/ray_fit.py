@@ -1,5 +1,5 @@
-"""Training on a Ray cluster, by Ray Train. The driver, where the user typed, reads, clusters and writes; the workers run
-`learn` together. When one of them dies, Ray starts them all again and they go on from the last checkpoint."""
+"""Training on a Ray cluster, by Ray Train. The driver, where the user typed, reads, clusters and writes; the workers
+run `learn` together. When one of them dies, Ray starts them all again and they go on from the last checkpoint."""
 
 from __future__ import annotations
 
