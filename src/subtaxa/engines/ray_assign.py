@@ -1,7 +1,7 @@
 """Filing a corpus of Parquet files on a Ray cluster, by Ray Data.
 
 A partition is a few row groups of one input file. A worker reads it chunk by chunk, files the texts and writes one
-output file, whole or not at all: so no worker holds more than a chunk, the next partition is handed out when a worker is
+output file, whole or not at all: no worker holds more than a chunk, the next partition is handed out when a worker is
 free (Ray Data's back-pressure), and a run that was stopped goes on with the partitions that are not there yet.
 """
 
@@ -101,7 +101,8 @@ def assign_dataset(
     gpus_per_worker: int = 0,
     batch_size: int = 1024,
 ) -> Dataset:
-    """A `ray.data` dataset with the category columns of `subtaxa assign`, for a pipeline of one's own."""
+    """A `ray.data` dataset with the category columns of `subtaxa assign`, for a pipeline of one's own. Each worker takes
+    a CPU; the rest of the pipeline needs some, too."""
     return dataset.map_batches(
         _FileBatch,
         fn_constructor_args=(str(Path(run).resolve()), text, label),
