@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,10 @@ TEXTS, LABELS, _ = planted_corpus(20)
 
 
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed: pip install pyspark, with Java 17")
-def test_the_udf_files_as_the_model_does(quick: dict[str, object], tmp_path: Path) -> None:
+def test_the_udf_files_as_the_model_does(
+    quick: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     from subtaxa.spark import assign_udf

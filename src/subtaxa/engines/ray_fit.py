@@ -39,10 +39,10 @@ class RayFit:
             found = self._run(ray.put(_portable(job)), folder, quiet=not isinstance(progress, LineProgress))
         if "error" in found:
             raise SubtaxaError(found["error"])
-        weights = {name: torch.from_numpy(values) for name, values in found["weights"].items()}
+        weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.pipeline.eval()
-        return Outcome(found["history"], *(torch.from_numpy(found[name]) for name in ("before", "after")))
+        return Outcome(found["history"], torch.tensor(found["before"]), torch.tensor(found["after"]))
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
         """What the first worker returns."""
