@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -117,7 +119,7 @@ def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[P
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
         raise InputError(f"there is no file {pattern!r}: give Parquet files, in quotes, like 'corpus/*.parquet'")
-    root = Path(pattern[: min([pattern.find(c) for c in "*?[" if c in pattern] or [len(pattern)])]).parent
+    root = os.path.dirname(re.split(r"[*?\[]", pattern)[0])  # of the part without wildcards
     partitions = []
     for path in paths:
         columns, sizes = _footer(path)
