@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=6, help="of the example, to be filed by each number of workers")
     given = parser.parse_args()
     if given.what == "plan":
-        os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # glibc gives back at once what is freed, so that it is not counted
+        os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # glibc then gives back at once what is freed
         multiprocessing.spawn(plan, nprocs=2)
     else:
         assign(given.run, given.copies)

@@ -103,8 +103,10 @@ def assign_dataset(
     gpus_per_worker: int = 0,
     batch_size: int = 1024,
 ) -> Dataset:
-    """A `ray.data` dataset with the category columns of `subtaxa assign`, for a pipeline of one's own. Each worker takes
-    a CPU; the rest of the pipeline needs some, too."""
+    """A `ray.data` dataset with the category columns of `subtaxa assign`, for a pipeline of one's own.
+
+    Each worker takes a CPU; the rest of the pipeline needs some, too.
+    """
     return dataset.map_batches(
         _FileBatch,
         fn_constructor_args=(str(Path(run).resolve()), text, label),
