@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from subtaxa import Discovery, SubtaxaError, discovery, read_texts
+from subtaxa import Discovery, SubtaxaError, read_texts, training
 from subtaxa.bench.scoring import score
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
@@ -66,7 +66,7 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
         told.append((data.n_categories, data.estimating))
         return []
 
-    monkeypatch.setattr(discovery, "train", train)
+    monkeypatch.setattr(training, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
     Discovery("auto", **quick).fit(TEXTS, LABELS)
     Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k

@@ -17,11 +17,11 @@ from subtaxa import encoder as encoder_module
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.progress import Progress
-from subtaxa.room import Job, available, fit_into_memory
+from subtaxa.room import Sizes, available, fit_into_memory
 
 TEXTS, LABELS, _ = planted_corpus(10)
 # 20,000 short texts and the packaged encoder, on a GPU
-USUAL = Job(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, 8192)
+USUAL = Sizes(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, 8192)
 
 
 class Told(Progress):
@@ -117,8 +117,8 @@ def test_the_result_is_the_same_in_small_pieces_and_without_a_cache(
     monkeypatch.setattr(encoder_module, "IN_CACHE", USUAL.chunk)
     usual = Discovery(6, **quick).fit(TEXTS, LABELS)
     job = []
-    real_of = Job.of
-    monkeypatch.setattr(Job, "of", lambda *given: job.append(real_of(*given)) or job[-1])
+    real_of = Sizes.of
+    monkeypatch.setattr(Sizes, "of", lambda *given: job.append(real_of(*given)) or job[-1])
     monkeypatch.setattr(room, "available", lambda: replace(job[-1], chunk=512).need)
     monkeypatch.setattr(encoder_module, "available", room.available)
     short = Discovery(6, **quick).fit(TEXTS, LABELS)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subtaxa.atomic import whole_file
 from subtaxa.errors import InputError
@@ -22,10 +21,45 @@ from subtaxa.terminal import PrintableBytes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from subtaxa.discovery import Discovery
-
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 ROWS = 10_000  # that are held and encoded at a time: enough to sort them by length
+
+
+class Filer:
+    """A run, loaded, that says where texts go."""
+
+    def __init__(self, run: Path, backend: str = "torch") -> None:
+        from subtaxa.discovery import Discovery
+
+        self.model = Discovery.load(run, backend=backend)
+        self.lowest, _ = self.model.lowest_fit_, self.model.reader_  # both are made when first asked for
+
+    def columns(
+        self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """What is known of each text's category, by the name of the column."""
+        model = self.model
+        place, sure, _, features = model.file(texts, labels, progress)
+        out = fits_nowhere(features, place, model.clusters_, self.lowest)
+        return {
+            "category_id": model.classes_[place],
+            "category": [model.taxonomy_[int(i)].name for i in place],
+            "category_label": [model.taxonomy_[int(i)].parent for i in place],
+            "confidence": sure.round(4),
+            "outlier": np.where(out, "yes", "no"),
+        }
+
+    def filed(
+        self, frame: pd.DataFrame, column: str, label: str | None, progress: Progress | None = None
+    ) -> pd.DataFrame:
+        """The frame with its category columns, named so that they overwrite none of the user's."""
+        labels = None if label is None else [str(value).strip() for value in frame[label]]
+        values = self.columns(list(frame[column]), labels, progress)
+        prefix = "subtaxa_" if set(map(str, frame.columns)) & values.keys() else ""
+        filed = frame.copy()
+        for name, value in values.items():
+            filed[f"{prefix}{name}"] = value
+        return filed
 
 
 def assign_file(
@@ -53,18 +87,15 @@ def assign_file(
     column = resolve_text_column(list(map(str, first.columns)), text, str(file))
     if label is not None and label not in first.columns:
         raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, first.columns))}")
-    from subtaxa.discovery import Discovery
-
     with progress.step("Loading the run"):
-        model = Discovery.load(run, backend=backend)
-        lowest, _ = model.lowest_fit_, model.reader_
+        filer = Filer(run, backend)
     with progress.step("Filing the texts", open_file(file).count()) as step:
-        chunks = (_filed(model, lowest, frame, column, label, _Within(step)) for frame in chain([first], tables))
+        chunks = (filer.filed(frame, column, label, _Within(step)) for frame in chain([first], tables))
         if target is None:
             screen = sys.stdout.buffer
-            return _write(chunks, PrintableBytes(screen) if sys.stdout.isatty() else screen, ".csv")
+            return write_frames(chunks, PrintableBytes(screen) if sys.stdout.isatty() else screen, ".csv")
         with whole_file(target) as sink:
-            return _write(chunks, sink, target.suffix.lower())
+            return write_frames(chunks, sink, target.suffix.lower())
 
 
 class _Within(Progress):
@@ -93,35 +124,7 @@ def _check_output(out: str, overwrite: bool) -> Path | None:
     return target
 
 
-def _filed(
-    model: Discovery,
-    lowest: NDArray[np.float64],
-    frame: pd.DataFrame,
-    column: str,
-    label: str | None,
-    progress: Progress,
-) -> pd.DataFrame:
-    """The frame with its category columns, named so that they overwrite none of the user's."""
-    labels = None if label is None else [str(value).strip() for value in frame[label]]
-    place, sure, _, features = model.file(list(frame[column]), labels, progress)
-    out = fits_nowhere(features, place, model.clusters_, lowest)
-    names = ("category_id", "category", "category_label", "confidence", "outlier")
-    taken = set(map(str, frame.columns)) & set(names)
-    prefix = "subtaxa_" if taken else ""
-    values: tuple[Any, ...] = (
-        model.classes_[place],
-        [model.taxonomy_[int(i)].name for i in place],
-        [model.taxonomy_[int(i)].parent for i in place],
-        sure.round(4),
-        np.where(out, "yes", "no"),
-    )
-    filed = frame.copy()
-    for name, value in zip(names, values, strict=True):
-        filed[f"{prefix}{name}"] = value
-    return filed
-
-
-def _write(frames: Iterator[pd.DataFrame], sink: IO[bytes], kind: str) -> int:
+def write_frames(frames: Iterator[pd.DataFrame], sink: IO[bytes], kind: str) -> int:
     """Write the frames one after the other in the format of the file's ending."""
     count, writer = 0, None
     for frame in frames:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from subtaxa import __version__
+from subtaxa import __version__, engines
+from subtaxa.engines.options import add_engine, check_launched, engine_for
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import BACKENDS, NAMES, PRESETS, about, whole_number
 from subtaxa.terminal import printable
@@ -25,7 +26,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line instead of printing the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{printable(f'{self.prog}: {message} (see {self.prog} --help)')}\n")
+        told = printable(f"{self.prog}: {message} (see {self.prog} --help)")
+        self.exit(2, f"{told}\n" if engines.first() else None)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     assign.add_argument("--out", required=True, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet; - prints CSV")
     assign.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
     assign.add_argument("--backend", default="torch", help=f"{' or '.join(BACKENDS)} (default: torch)")
+    add_engine(assign)
     assign.set_defaults(run=_assign)
 
     update = commands.add_parser("update", help="add new texts to a run; new categories are proposed")
@@ -111,6 +114,7 @@ def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
     command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     command.add_argument("--overwrite", action="store_true", help="replace an earlier run in the folder")
     command.add_argument("--quiet", action="store_true", help="no progress, only the result")
+    add_engine(command)
     group = command.add_argument_group("settings, in place of the preset's")
     for name in NAMES:
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="X", help=about(name).replace("%", "%%"))
@@ -121,7 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        options.run(options)
+        check_launched(options)
+        options.run(options) if engines.first() else _help()
         sys.stdout.flush()
     except SubtaxaError as error:
         return _fail(str(error))
@@ -176,6 +181,13 @@ def _discover(options: argparse.Namespace) -> None:
     _run(options, lambda: read_texts(options.file, options.text, options.label, strict=options.strict))
 
 
+def _help() -> None:
+    """In every process but the first of those that a launcher started: a share of the training, without a word."""
+    from subtaxa.engines.torchrun import take_part
+
+    take_part()
+
+
 def _demo(options: argparse.Namespace) -> None:
     from subtaxa.texts import read_texts
 
@@ -191,11 +203,11 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     from subtaxa.interrupts import ending_soon
     from subtaxa.lock import alone
 
-    with alone(Path(options.out)), ending_soon(f"subtaxa: stopped{_RESUME}"):
-        return _run_alone(options, read)
+    with engine_for(options) as engine, alone(Path(options.out)), ending_soon(f"subtaxa: stopped{_RESUME}"):
+        return _run_alone(options, read, engine)
 
 
-def _run_alone(options: argparse.Namespace, read: Any) -> Any:
+def _run_alone(options: argparse.Namespace, read: Any, engine: Any) -> Any:
     from subtaxa import storage
     from subtaxa.identity import check_not_begun_over
     from subtaxa.progress import progress_for
@@ -226,7 +238,7 @@ def _run_alone(options: argparse.Namespace, read: Any) -> Any:
     )
     if not options.resume:
         storage.clear_checkpoint(out)
-    model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT)
+    model.fit(data, progress=progress, checkpoint=out / storage.CHECKPOINT, engine=engine)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     storage.clear_checkpoint(out)
@@ -236,22 +248,11 @@ def _run_alone(options: argparse.Namespace, read: Any) -> Any:
 
 
 def _assign(options: argparse.Namespace) -> None:
-    from subtaxa.assigning import assign_file
+    from subtaxa.engines.options import assign
     from subtaxa.progress import progress_for
 
-    progress = progress_for(quiet=options.quiet)
-    count = assign_file(
-        Path(options.folder),
-        Path(options.file),
-        options.out,
-        text=options.text,
-        label=options.label,
-        overwrite=options.overwrite,
-        backend=options.backend,
-        progress=progress,
-    )
-    if options.out != "-":
-        _say(f"{count:,} texts filed; see {options.out}")
+    for line in assign(options, progress_for(quiet=options.quiet)):
+        _say(line)
 
 
 def _update(options: argparse.Namespace) -> None:

@@ -28,13 +28,13 @@ from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
 from subtaxa.readers import clean
-from subtaxa.room import Job, fit_into_memory
+from subtaxa.room import Sizes, fit_into_memory
 from subtaxa.settings import NAMES, Settings, check_backend
 from subtaxa.taxonomy import Taxonomy
 from subtaxa.text_map import text_map
 from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
-from subtaxa.training import encoder_for, train
+from subtaxa.training import Engine, Job, encoder_for, learn
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
 from subtaxa.words import word_features
 
@@ -114,8 +114,10 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         *,
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
+        engine: Engine = learn,
     ) -> Discovery:
-        """Find the categories. With a `checkpoint` folder, training is saved there and continues from it."""
+        """Find the categories. With a `checkpoint` folder, training is saved there and continues from it. The `engine`
+        is what trains: this process, or others (`subtaxa.engines`)."""
         data = _as_data(texts, labels)
         settings = self._checked_settings()
         want = wanted(self.categories, data.texts, data.labels)
@@ -129,13 +131,9 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         settings = settings.for_data(ordered, number)
         with progress.step("Loading the encoder"):
             encoder = encoder_for(settings)
-        with progress.step("Reading all texts with the encoder", 2 * len(ordered)) as step:
+        with progress.step("Reading all texts", len(ordered)) as step:
             tokens = encoder.tokenise(ordered, step.advance)
-            job = fit_into_memory(Job.of(encoder, tokens, settings, number), progress)
-            encoder.chunk_tokens = job.chunk
-            tokens = encoder.cache_lower(tokens, step.advance, reserved=job.need)
-        with progress.step("Placing all texts before training", len(ordered)) as step, naming():
-            untrained = encoder.features(tokens, advance=step.advance)
+        sizes = fit_into_memory(Sizes.of(encoder, tokens, settings, number), progress)
         with progress.step("Comparing the words"):
             words = torch.from_numpy(word_features(ordered))
         training = TrainingData(
@@ -144,21 +142,18 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             len(names),
             number,
             estimating,
-            untrained,
-            words,
-            lambda forest: [choice.chosen for choice in _choices(forest, want, self.granularity, self.seed)],
+            words=words,
+            numbers=partial(_chosen, want=want, granularity=self.granularity, seed=self.seed),
         )
         folder = open_checkpoint(checkpoint, data, settings, self.get_params())
         with naming():
-            history = train(encoder, training, settings, self.seed, progress, folder)
-        with progress.step("Placing all texts", len(ordered)) as step, naming("after training"):
-            features = encoder.features(tokens, advance=step.advance).cpu().numpy()
+            outcome = engine(encoder, Job(training, settings, self.seed, folder, sizes), progress)
+        features, before = outcome.after.numpy(), outcome.before.numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)
             choices = _choices(forest, want, self.granularity, self.seed)
             clusters = categories(forest, [choice.chosen for choice in choices], step.advance)
         with progress.step("Measuring how sure they are", len(ordered)) as step:
-            before = untrained.cpu().numpy()
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
             clusters, assignment, taxonomy = describe(ordered, features, numbers, names, clusters, stability)
@@ -179,7 +174,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.memory_ = Memory.of(ordered, features, assignment, clusters)
         self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
         self.settings_: Settings = settings
-        self.history_: History = history
+        self.history_: History = outcome.history
         self.timings_: dict[str, float] = dict(progress.timings)
         self.data_: CoarseTexts = data
         self.encoder_ = encoder
@@ -336,3 +331,7 @@ def _choices(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[
     if want.total is not None and not want.fixed:
         return given(forest.share_out(want.total))
     return choose(forest, granularity, want.fixed, seed)
+
+
+def _chosen(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[int]:
+    return [choice.chosen for choice in _choices(forest, want, granularity, seed)]

@@ -14,6 +14,7 @@ from joblib import cpu_count
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from subtaxa import parallel
 from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
@@ -222,7 +223,7 @@ class Encoder:
     def cache_lower(self, tokens: Tokens, advance: Callable[[int], None] = lambda n: None, reserved: int = 0) -> Tokens:
         """Tokens with the frozen layers' output attached, if there are frozen layers and the memory for it besides what
         is `reserved` (bytes)."""
-        free, size = available(), len(tokens.ids) * self.dimensions * 4
+        free, size = available() / parallel.processes_here(), len(tokens.ids) * self.dimensions * 4
         if not self.cut or size > min(CACHE_SHARE * free, free - reserved):
             return tokens
         self.pipeline.eval()
@@ -240,16 +241,19 @@ class Encoder:
     def features(
         self, tokens: Tokens, tower: nn.Module | None = None, advance: Callable[[int], None] = lambda n: None
     ) -> Tensor:
-        """Unit features (N, D) of all texts, from this encoder's tower or another one, without dropout."""
+        """Unit features (N, D) of all texts, from this encoder's tower or another one, without dropout. Processes that
+        work together call this together; each encodes its share."""
         tower = self.tower if tower is None else tower
         training = tower.training
         self.pipeline.eval()
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)
-        for index in tokens.batches_by_length(self.chunk_tokens):
+        batches = tokens.batches_by_length(self.chunk_tokens)
+        for index in parallel.share(batches):
             out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
             advance(len(index))
         tower.train(training)
+        parallel.exchange(out, batches)
         check_rows(out)
         return out
 

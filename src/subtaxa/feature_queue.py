@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from subtaxa import parallel
 from subtaxa.clustering import Forest
 from subtaxa.encoder import Encoder
 from subtaxa.how_many import choose
@@ -64,8 +65,12 @@ class QueueMethod(Method):
         """
         self.queue.refresh(features)
         if epoch in (1, 2) and self.data.estimating:
-            choices = choose(Forest(features.cpu().numpy(), self.data.labels.cpu().numpy()))
-            self.k = neighbours_for(len(self.data), sum(choice.chosen for choice in choices))
+            self.k = parallel.from_first(lambda: self._shown(features))
+
+    def _shown(self, features: Tensor) -> int:
+        """The k that fits the number of categories that the features show."""
+        choices = choose(Forest(features.cpu().numpy(), self.data.labels.cpu().numpy()))
+        return neighbours_for(len(self.data), sum(choice.chosen for choice in choices))
 
     def state(self) -> dict[str, Tensor]:
         return {

@@ -8,12 +8,14 @@ N texts, D dimensions, k neighbours, B rows in a block, C cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from subtaxa import parallel
 
 BLOCK_CELLS = 4_000_000  # similarities held at once: 16 MB of float32
 LARGE = 50_000  # rows, from which on a search of all of them takes too long
@@ -32,63 +34,66 @@ class Neighbours:
 
 def retrieve(queries: Tensor, queue: Tensor, k: int) -> Neighbours:
     """The k most similar rows of the whole queue for every query; the query's own row is always among them."""
-    indices = _top_k(queries, queue, min(k, len(queue)))
-    return Neighbours(indices, torch.ones_like(indices, dtype=torch.bool))
+    everyone = torch.arange(len(queries), device=queries.device)
+    return _search(queries, queue, [everyone], min(k, len(queue)))
 
 
 def retrieve_within(queries: Tensor, queue: Tensor, labels: Tensor, k: int) -> Neighbours:
     """As `retrieve`, but each query searches only the rows of its own coarse label."""
-    sizes = torch.bincount(labels)
-    if len(sizes) == 1:
-        return retrieve(queries, queue, k)
-    k = min(k, int(sizes.max()))
+    groups = [(labels == label).nonzero().squeeze(1) for label in labels.unique()]
+    return _search(queries, queue, groups, min(k, int(torch.bincount(labels).max())))
+
+
+def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) -> Neighbours:
+    """The neighbours inside each group. Processes that work together take turns at the blocks, which are the same
+    whatever their number: so are the neighbours."""
     indices = torch.arange(len(queries), device=queries.device)[:, None].repeat(1, k)  # (N, k), padded with the own
     valid = torch.zeros(len(queries), k, dtype=torch.bool, device=queries.device)  # (N, k)
-    for label in labels.unique():
-        members = (labels == label).nonzero().squeeze(1)  # (n,)
-        k_label = min(k, len(members))
-        rows = queue[members]
-        local = _top_k(rows if queries is queue else queries[members], rows, k_label)  # (n, k_label)
-        indices[members, :k_label] = members[local]
-        valid[members, :k_label] = True
-    return Neighbours(indices, valid)
+    done: list[Tensor] = []  # the rows of each block, in order
+    for members in groups:  # (n,)
+        k_group, whole = min(k, len(members)), len(members) == len(queue)
+        rows = queue if whole else queue[members]  # (n, D)
+        asking = rows if queries is queue else queries if whole else queries[members]  # (n, D)
+        for own, seen in (_around if len(members) > LARGE else _all)(asking, rows, k_group):
+            where = members[own]  # (B,)
+            if len(done) % parallel.processes() == parallel.rank():
+                indices[where, :k_group] = members[_top_k(asking, rows, own, seen, k_group)]
+            done.append(where)
+        valid[members, :k_group] = True
+    return Neighbours(parallel.exchange(indices, done), valid)
 
 
-def _top_k(queries: Tensor, rows: Tensor, k: int) -> Tensor:
-    """The k most similar rows for each query; row i is query i's own and is forced first."""
-    if len(rows) > LARGE:
-        return _around(queries, rows, k)
-    return _exact(queries, rows, torch.arange(len(queries), device=queries.device), k)
+def _top_k(queries: Tensor, rows: Tensor, own: Tensor, seen: Tensor | None, k: int) -> Tensor:
+    """The k most similar rows of some queries (B, k), all or only of those `seen` (n,); the own row is forced first."""
+    places = own if seen is None else torch.searchsorted(seen, own)  # (B,) of the own rows
+    similarity = queries[own] @ (rows if seen is None else rows[seen]).T  # (B, n)
+    similarity.scatter_(1, places[:, None], float("inf"))
+    found = similarity.topk(k, dim=1).indices  # (B, k)
+    return found if seen is None else seen[found]
 
 
-def _exact(queries: Tensor, rows: Tensor, own: Tensor, k: int) -> Tensor:
-    """Blocked matrix product and top-k; the own row is forced first."""
-    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-    step = max(1, BLOCK_CELLS // len(rows))
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
-        similarity = queries[block] @ rows.T  # (B, N)
-        similarity.scatter_(1, own[block][:, None], float("inf"))
-        found[block] = similarity.topk(k, dim=1).indices  # (B, k)
-    return found
+Block = tuple[Tensor, Tensor | None]  # queries that ask together (B,), and the rows that they see (n,), or all
 
 
-def _around(queries: Tensor, rows: Tensor, k: int) -> Tensor:
-    """As `_exact`, but the queries of a cell see only the rows of the cells nearest to it, as many as are enough."""
+def _all(queries: Tensor, rows: Tensor, k: int) -> Iterator[Block]:
+    """Every query sees every row."""
+    for own in torch.arange(len(queries), device=queries.device).split(max(1, BLOCK_CELLS // len(rows))):
+        yield own, None
+
+
+def _around(queries: Tensor, rows: Tensor, k: int) -> Iterator[Block]:
+    """The queries of a cell see only the rows of the cells nearest to it, as many as are enough, and their own."""
     centres = _centres(rows)  # (C, D)
     of_rows = _nearest(rows, centres)  # (N,) cells
     of_queries = of_rows if queries is rows else _nearest(queries, centres)
     inside, asking = _members(of_rows, len(centres)), _members(of_queries, len(centres))
     sizes = torch.bincount(of_rows, minlength=len(centres))
     enough = max(LOOKED_AT, TIMES_K * k)
-    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-    for centre, own in zip(centres, asking, strict=True):
-        if len(own):
-            cells = (centres @ centre).argsort(descending=True, stable=True)  # (C,)
-            cells = cells[: 1 + int((sizes[cells].cumsum(0) < enough).sum())]
-            seen = torch.cat([own, *(inside[i] for i in cells.tolist())]).unique()  # (n,) sorted
-            found[own] = seen[_exact(queries[own], rows[seen], torch.searchsorted(seen, own), k)]
-    return found
+    for centre, together in zip(centres, asking, strict=True):
+        cells = (centres @ centre).argsort(descending=True, stable=True)  # (C,)
+        cells = cells[: 1 + int((sizes[cells].cumsum(0) < enough).sum())]
+        for own in together.split(max(1, BLOCK_CELLS // enough)) if len(together) else ():
+            yield own, torch.cat([own, *(inside[i] for i in cells.tolist())]).unique()  # sorted
 
 
 def _centres(rows: Tensor) -> Tensor:

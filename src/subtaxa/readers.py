@@ -14,7 +14,7 @@ import os
 import secrets
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, count, islice
 from pathlib import Path
@@ -300,10 +300,10 @@ class JsonTable(Table):
 
 
 class ParquetTable(Table):
-    """Parquet, read batch by batch with its own types."""
+    """Parquet, read batch by batch with its own types; the whole file or some of its row groups."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, row_groups: Sequence[int] | None = None) -> None:
+        self.path, self.row_groups = path, row_groups
         with self._file() as file:
             super().__init__(str(path), list(file.schema_arrow.names))
 
@@ -343,7 +343,7 @@ class ParquetTable(Table):
 
     def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
         with self._file() as file:
-            for batch in self._batches(file, size):
+            for batch in self._batches(file, size, row_groups=self.row_groups):
                 yield batch.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 

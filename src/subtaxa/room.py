@@ -32,7 +32,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")  # where Linux tells the limits of a con
 
 
 @dataclass(frozen=True)
-class Job:
+class Sizes:
     """The sizes that the need for memory depends on."""
 
     texts: int
@@ -47,7 +47,7 @@ class Job:
     chunk: int  # tokens that are read at a time
 
     @classmethod
-    def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Job:
+    def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Sizes:
         longest = int(tokens.lengths.max())
         config: Any = encoder.pipeline[0].model.config
         return cls(
@@ -75,7 +75,7 @@ class Job:
         return int(MARGIN * (own + max(state + max(reading, step, state), finding)))
 
 
-def fit_into_memory(job: Job, progress: Progress) -> Job:
+def fit_into_memory(job: Sizes, progress: Progress) -> Sizes:
     """The job, or one that reads fewer tokens at a time, if that fits; else an error that says what would."""
     free = available()
     smaller = [job, *(replace(job, chunk=chunk) for chunk in _halves(job.chunk, LEAST_CHUNK))]

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .readers import Pair, Table, clean, open_file
+from .readers import Pair, ParquetTable, Table, clean, open_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,13 +124,18 @@ def _open(source: object) -> Table:
 
 
 def iter_tables(
-    path: str | os.PathLike[str], text: str | None = None, *, chunk_rows: int = 50_000
+    path: str | os.PathLike[str],
+    text: str | None = None,
+    *,
+    chunk_rows: int = 50_000,
+    row_groups: Sequence[int] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """All rows and columns of a file in chunks, for filing new texts: no row is skipped, the text is always a string.
 
-    Values are strings ("" if missing), apart from Parquet, whose other columns keep their types.
+    Values are strings ("" if missing), apart from Parquet, whose other columns keep their types. Of a Parquet file,
+    `row_groups` are those to read.
     """
-    table = open_file(path)
+    table = open_file(path) if row_groups is None else ParquetTable(Path(path), row_groups)
     return _chunks(table, resolve_text_column(table.columns, text, table.name), chunk_rows)
 
 

@@ -1,22 +1,24 @@
 """The only training loop, on Hugging Face Accelerate. It knows no method by name.
 
 Every step draws its randomness from its own seed, so a run that was stopped and resumed takes the same steps as one
-that was not, and nothing random has to be saved.
+that was not, and nothing random has to be saved. Processes that work together (parallel.py) share every batch.
 """
 
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from subtaxa import checkpoint
+from subtaxa import checkpoint, parallel
 from subtaxa.encoder import Encoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.finite import NotFinite
@@ -60,7 +62,7 @@ class Trainer:
 
     def __init__(self, settings: Settings, seed: int, progress: Progress, file: Path | None = None) -> None:
         self.settings, self.seed, self.progress, self.file = settings, seed, progress, file
-        self.accelerator = Accelerator()
+        self.accelerator = accelerator()
 
     def run(
         self,
@@ -82,7 +84,8 @@ class Trainer:
             module.to(self.accelerator.device)
         self.optimizer = self.accelerator.prepare(_adamw(self.modules, self.settings))
         method.tower = self.accelerator.prepare(method.tower)
-        method.gather = self.accelerator.gather
+        heads = {name: module for name, module in self.modules.items() if name != "tower"}
+        self.apart = _trained(heads)  # the tower's gradients are averaged on the way back, theirs after it
         self.place = Place()
         self.best: dict[str, Tensor] = {}
         self._resume()
@@ -102,7 +105,7 @@ class Trainer:
         which = f"epoch {place.epoch + 1} of {self.epochs}"
         if place.step == 0:
             step.note(f"{which}: comparing all texts")
-            self._seed(0)
+            torch.manual_seed(_mixed(self.seed, place.epoch, 0))  # the same in every process
             try:
                 place.log = self.method.begin_epoch(place.epoch)
             except NotFinite as error:
@@ -112,46 +115,50 @@ class Trainer:
                 self.method.mined = None
             step.advance()
         batches = self._batches(place.epoch)
-        for index in batches[place.step :]:
-            with interrupts.shielded():
+        with interrupts.shielded():
+            for index in batches[place.step :]:
                 try:
                     loss = self._step(index)
                 except NotFinite:
                     self._save()
                     raise
                 place.step += 1
-            place.seconds = spent + time.perf_counter() - begun
-            if interrupts.pending is not None:
-                self._save()
-                raise Stopped(interrupts.pending)
-            step.note(f"{which}: loss {loss:.3f}")
-            step.advance()
-        with interrupts.shielded():
+                place.seconds = spent + time.perf_counter() - begun
+                if parallel.anyone(interrupts.pending is not None):
+                    self._save()
+                    raise Stopped(interrupts.pending or signal.SIGTERM)
+                step.note(f"{which}: loss {loss:.3f}")
+                step.advance()
             self._close_epoch(spent + time.perf_counter() - begun)
-        if interrupts.pending is not None:
-            raise Stopped(interrupts.pending)
+            if parallel.anyone(interrupts.pending is not None):
+                raise Stopped(interrupts.pending or signal.SIGTERM)
 
     def _step(self, index: Tensor) -> float:
-        """One optimiser step on one batch."""
+        """One optimiser step on one batch; each process takes its share of the texts."""
         place, method = self.place, self.method
-        self._seed(place.step + 1)
+        torch.manual_seed(_mixed(self.seed, place.epoch, place.step + 1) + parallel.rank())
         done, total = place.epoch * self.steps + place.step, self.epochs * self.steps * self.settings.schedule_length
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
         batch = method.encoder.batch(self.data.tokens, self._share(index))
         method.encoder.pipeline.train()
         method.tower.train()
+        method.gather = partial(self._gather, count=len(index))
         parts = method.loss(batch)
         loss = torch.stack(list(parts.values())).sum()
-        self._check("loss", loss, batch)
+        values = parallel.mean(torch.stack([part.detach() for part in parts.values()]))  # of all processes
+        self._check("loss", values.sum(), batch)
         self.accelerator.backward(loss)
+        for parameter in self.apart:
+            if parameter.grad is not None:
+                parameter.grad = parallel.mean(parameter.grad)
         self._check("gradient", self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip), batch)
         self.optimizer.step()
         self.optimizer.zero_grad()
         method.after_step(batch)
-        for name, part in parts.items():
-            place.sums[name] = place.sums.get(name, 0.0) + float(part.detach())
-        return float(loss.detach())
+        for name, value in zip(parts, values.tolist(), strict=True):
+            place.sums[name] = place.sums.get(name, 0.0) + value
+        return float(values.sum())
 
     @torch.no_grad()
     def _check(self, name: str, number: Tensor, batch: Batch) -> None:
@@ -171,7 +178,8 @@ class Trainer:
         place = self.place
         means = {name: total / max(1, place.step) for name, total in place.sums.items()}
         row = {"epoch": place.epoch + 1, **means, **place.log, "seconds": seconds}
-        score = self.method.score()
+        own_score = self.method.score()
+        score = parallel.from_first(lambda: own_score)
         if score is not None:
             row["score"] = score
             place.stale += 1
@@ -188,19 +196,19 @@ class Trainer:
         return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset)
 
     def _share(self, index: Tensor) -> Tensor:
-        """This process's part of a batch; all parts have the same size, the last texts are repeated if need be."""
-        processes = self.accelerator.num_processes
-        if processes == 1:
-            return index
+        """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""
+        processes = parallel.processes()
         whole = index[torch.arange(-(-len(index) // processes) * processes) % len(index)]
-        return whole[self.accelerator.process_index :: processes]
+        return whole[parallel.rank() :: processes]
 
-    def _seed(self, step: int) -> None:
-        torch.manual_seed(_mixed(self.seed, self.place.epoch, step) + self.accelerator.process_index)
+    def _gather(self, rows: Tensor, count: int) -> Tensor:
+        """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
+        together = self.accelerator.gather(rows).unflatten(0, (parallel.processes(), len(rows)))  # (P, b, ...)
+        return together.transpose(0, 1).flatten(0, 1)[:count]
 
     def _save(self) -> None:
         """Save the state, unless its weights are no numbers: then the one saved before is the last good one."""
-        if self.file is None or not self.accelerator.is_main_process:
+        if self.file is None or parallel.rank() > 0:
             return
         if not all(torch.isfinite(weights).all() for weights in checkpoint.pack_modules(self.modules).values()):
             return
@@ -210,7 +218,8 @@ class Trainer:
         checkpoint.save_state(self.file, tensors, asdict(self.place))
 
     def _resume(self) -> None:
-        found = None if self.file is None else checkpoint.load_newest(self.file, self.progress.say)
+        file = self.file
+        found = None if file is None else parallel.from_first(lambda: checkpoint.load_newest(file, self.progress.say))
         if found is None:
             return
         tensors, facts = found
@@ -224,6 +233,11 @@ class Trainer:
             raise SubtaxaError(
                 f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
             ) from error
+
+
+def accelerator() -> Accelerator:
+    """Accelerate takes several processes without a GPU for what they are only if it is told so."""
+    return Accelerator(cpu=parallel.processes() > 1 and not torch.cuda.is_available())
 
 
 def rate(step: int, total: float, schedule: str, warmup: float) -> float:

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from torch import Tensor
+
 from subtaxa.encoder import Encoder
+from subtaxa.finite import NotFinite
 from subtaxa.methods import method_class
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
+from subtaxa.room import Sizes
 from subtaxa.settings import Settings
-from subtaxa.trainer import History, Trainer, Watcher
+from subtaxa.trainer import History, Trainer, Watcher, accelerator
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a process needs to take part in a training."""
+
+    data: TrainingData
+    settings: Settings
+    seed: int
+    folder: Path | None = None  # of the checkpoint; only the first process looks into it
+    sizes: Sizes | None = None  # by which it fits into memory
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training gives besides the encoder."""
+
+    history: History
+    before: Tensor  # (N, D) features of all texts before training
+    after: Tensor  # (N, D)
+
+
+Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something that does the same elsewhere
 
 
 def encoder_for(settings: Settings) -> Encoder:
@@ -37,3 +66,23 @@ def train(
         history += [{"pretraining": 1.0, **row} for row in rows]
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
     return history + trainer.run("Training", chosen(settings), encoder, data, int(settings.epochs), watcher)
+
+
+def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    """Train the encoder in place, with the features of all texts before and after."""
+    data, count = job.data, len(job.data)
+    encoder.to(accelerator().device)
+    if job.sizes is not None:
+        encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
+    reserved = 0 if job.sizes is None else job.sizes.need
+    with progress.step("Placing all texts before training", 2 * count) as step:
+        tokens = encoder.cache_lower(data.tokens, step.advance, reserved)
+        before = encoder.features(tokens, advance=step.advance)
+    data = replace(data, tokens=tokens, untrained=before)
+    history = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    with progress.step("Placing all texts", count) as step:
+        try:
+            after = encoder.features(tokens, advance=step.advance)
+        except NotFinite as error:
+            raise error.at("after training") from error
+    return Outcome(history, before.cpu(), after.cpu())

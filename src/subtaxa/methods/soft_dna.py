@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from subtaxa import parallel
 from subtaxa.clustering import Forest, categories, unit
 from subtaxa.feature_queue import QueueMethod
 from subtaxa.filters import reciprocal_filter, survival
@@ -98,7 +99,8 @@ class SoftDNA(QueueMethod):
         if epoch > 0 and _cut(self.data.tokens) > 0.5:
             return self.word_limit
         limit = None if epoch == 0 else self.word_limit
-        weight = word_weight(self.queue.rows, self.data.words, self.data.labels, limit)
+        features, words, labels = self.queue.rows, self.data.words, self.data.labels
+        weight = parallel.from_first(lambda: word_weight(features, words, labels, limit))
         self.word_limit = weight if epoch == 0 else self.word_limit
         return weight
 

@@ -1,0 +1,98 @@
+"""Training on a Ray cluster, by Ray Train. The driver, where the user typed, reads, clusters and writes; the workers
+run `learn` together. When one of them dies, Ray starts them all again and they go on from the last checkpoint."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from subtaxa import checkpoint
+from subtaxa.encoder import Encoder
+from subtaxa.engines.ray_start import connected
+from subtaxa.errors import SubtaxaError
+from subtaxa.parallel import PATIENCE
+from subtaxa.progress import LineProgress, Progress
+from subtaxa.training import Job, Outcome, encoder_for, learn
+
+FAILURES = 3  # that a run survives
+
+
+@dataclass(frozen=True)
+class RayFit:
+    """An engine: `learn`, on workers of a Ray cluster. The checkpoint's folder must be one that all of them see."""
+
+    workers: int = 2
+    gpus_per_worker: int = 0
+    address: str | None = None
+
+    def __call__(self, encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+        import ray
+
+        name = f"Training on {self.workers} workers"
+        with connected(self.address, self.workers), _folder(job) as folder, progress.step(name):
+            found = self._run(ray.put(_portable(job)), folder, quiet=not isinstance(progress, LineProgress))
+        if "error" in found:
+            raise SubtaxaError(found["error"])
+        weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
+        checkpoint.unpack_modules({"tower": encoder.tower}, weights)
+        encoder.pipeline.eval()
+        return Outcome(found["history"], torch.tensor(found["before"]), torch.tensor(found["after"]))
+
+    def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
+        """What the first worker returns."""
+        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train.torch import TorchConfig, TorchTrainer
+
+        gpus = self.gpus_per_worker
+        each = {"CPU": 1, "GPU": gpus} if gpus else {"CPU": 1}
+        trainer = TorchTrainer(
+            _work,
+            train_loop_config={"job": job, "quiet": quiet},
+            scaling_config=ScalingConfig(num_workers=self.workers, use_gpu=gpus > 0, resources_per_worker=each),
+            torch_config=TorchConfig("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout_s=int(PATIENCE.total_seconds())),
+            run_config=RunConfig(
+                name="ray", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=FAILURES)
+            ),
+        )
+        return trainer.fit().return_value
+
+
+def _work(given: dict[str, Any]) -> dict[str, Any]:
+    """In each worker: a share of the training. A user error is no failure of the worker, which would be tried again."""
+    import ray
+
+    job: Job = ray.get(given["job"])
+    first = ray.train.get_context().get_world_rank() == 0
+    encoder = encoder_for(job.settings)
+    try:
+        outcome = learn(encoder, job, Progress() if given["quiet"] or not first else LineProgress())
+    except SubtaxaError as error:
+        return {"error": str(error)}
+    if not first:
+        return {}
+    weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
+    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}
+    return {"history": outcome.history, "weights": weights, **features}  # Ray does not take tensors back
+
+
+@contextmanager
+def _folder(job: Job) -> Iterator[Path]:
+    """Where Ray keeps its own files of the run: beside the checkpoint, with which they are removed."""
+    if job.folder is not None:
+        yield job.folder
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def _portable(job: Job) -> Job:
+    """The job with paths that are right in any working directory."""
+    encoder = Path(job.settings.encoder)
+    settings = replace(job.settings, encoder=str(encoder.resolve())) if encoder.is_dir() else job.settings
+    return replace(job, settings=settings, folder=job.folder and job.folder.resolve())

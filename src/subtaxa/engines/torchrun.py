@@ -1,0 +1,45 @@
+"""One command in several processes, started by `torchrun` or `accelerate launch`: the first leads, the others help."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from subtaxa import parallel
+from subtaxa.encoder import Encoder
+from subtaxa.progress import Progress
+from subtaxa.training import Engine, Job, Outcome, encoder_for, learn
+
+
+@contextmanager
+def leading() -> Iterator[Engine]:
+    """In the first process: an engine that trains with the others. If it is never used, they are sent home."""
+    used = False
+
+    def together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+        nonlocal used
+        used = True
+        with parallel.group():
+            parallel.from_first(lambda: job)
+            return learn(encoder, job, progress)
+
+    try:
+        yield together
+    except KeyboardInterrupt:  # the launcher stops the others as well
+        used = True
+        raise
+    finally:
+        if not used:
+            with parallel.group():
+                parallel.from_first(lambda: None)
+
+
+def take_part() -> None:
+    """In the other processes: wait for the training, do a share of it, and leave."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # while waiting there is nothing to save
+    with parallel.group():
+        job: Job | None = parallel.from_first(lambda: None)
+        if job is not None:
+            learn(encoder_for(job.settings), job, Progress())
