@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -213,6 +213,9 @@ class Campaign:
     def trial(self, out: Path, moment: Moment, number: signal.Signals) -> tuple[Stopped, str]:
         """Stop a run and resume it: how it ended, and what is wrong, if anything."""
         stopped = self.stop(out, moment, number)
+        while stopped.code == 0:  # the run was faster than the signal
+            out, moment = out.with_name(f"{out.name}-again"), replace(moment, after=moment.after / 2)
+            stopped = self.stop(out, moment, number)
         trouble = judge(stopped, number) or self.resume(out)
         print(_told(number, stopped, trouble), file=sys.stderr, flush=True)
         return stopped, trouble
@@ -231,8 +234,6 @@ class Campaign:
 
 def judge(stopped: Stopped, number: signal.Signals, patience: float = PATIENCE) -> str:
     """What is wrong with how a process ended, if anything."""
-    if stopped.code == 0:
-        return ""  # the signal came too late
     if number == signal.SIGKILL:
         return "" if stopped.code == -signal.SIGKILL else f"exit code {stopped.code}: {stopped.error.strip()}"
     if stopped.seconds > patience:
@@ -271,17 +272,18 @@ def _told(number: signal.Signals, stopped: Stopped, trouble: str) -> str:
 
 
 def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], wrong: list[str]) -> None:
-    count = Counter((number, stopped.phase) for number, stopped in rows if stopped.code)
+    count = Counter((number, stopped.phase) for number, stopped in rows)
     print("| killed or stopped while | SIGKILL | SIGTERM | Ctrl-C |\n|---|---|---|---|")
     kinds = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
     for phase in phases:
         print(f"| {phase} | {' | '.join(str(count[kind, phase]) for kind in kinds)} |")
     print(f"| *all* | {' | '.join(str(sum(n for (k, _), n in count.items() if k == kind)) for kind in kinds)} |\n")
-    late = sum(stopped.code == 0 for _, stopped in rows)
-    print(f"{len(rows)} signals, {late} of them after the end of the run; {len(rows) - len(wrong)} of {len(rows)} runs")
-    print("ended, after --resume, with the same files, bit by bit, as the run that nobody stopped.")
+    print(
+        f"{len(rows) - len(wrong)} of {len(rows)} runs ended, after --resume, with the same files, bit by bit, as the"
+    )
+    print("run that nobody stopped.")
     for kind in kinds[1:]:
-        waited = [stopped.seconds for number, stopped in rows if number == kind and stopped.code]
+        waited = [stopped.seconds for number, stopped in rows if number == kind]
         if waited:
             print(f"Seconds from {kind.name} to the end: {', '.join(f'{seconds:.1f}' for seconds in sorted(waited))}.")
     for line in wrong:
