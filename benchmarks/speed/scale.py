@@ -134,6 +134,5 @@ def measure(*, million: bool = False) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(
-        json.dumps({"retrieval": retrieval, "inside": inside, "long_queue": long_queue}[sys.argv[1]](int(sys.argv[2])))
-    )
+    work = {"retrieval": retrieval, "inside": inside, "long_queue": long_queue}[sys.argv[1]]
+    print(json.dumps(work(int(sys.argv[2]))))
