@@ -46,32 +46,25 @@ def clustered(n: int) -> tuple[Tensor, Tensor]:
     return rows, cluster % LABELS
 
 
-def retrieval(n: int) -> dict[str, float]:
-    """Neighbours in the whole queue with the three filters, then within the labels with the reciprocal one."""
+def retrieval(n: int, *, within: bool = False) -> dict[str, float]:
+    """Neighbours in the whole queue with the three filters, or within the labels with the reciprocal one."""
     rows, labels = clustered(n)
     given = rows.nbytes + n * K * 8  # features and indices
     peak = Peak()
     before = (peak.megabytes() or 0) - rows.nbytes / 2**20  # the program itself
     begun = time.process_time()
-    near = retrieve(rows, rows, K)
-    searched = time.process_time() - begun
-    kept = label_filter(near.indices, labels)
+    near = retrieve_within(rows, rows, labels, K) if within else retrieve(rows, rows, K)
+    kept = near.valid if within else label_filter(near.indices, labels)
     kept = kept & reciprocal_filter(near.indices, kept, labels)
-    kept &= rank_filter(rows, rows, near.indices, M)
-    seconds = time.process_time() - begun
-    recall = found_of(rows, near.indices)
-    del near, kept
-    begun = time.process_time()
-    within = retrieve_within(rows, rows, labels, K)
-    reciprocal_filter(within.indices, within.valid, labels)
-    return {
-        "rows": n,
-        "seconds": seconds,
-        "of which search": searched,
-        "within labels": time.process_time() - begun,
-        "recall": recall,
-        "memory": ((peak.megabytes() or 0) - before) * 2**20 / given,
-    }
+    if not within:
+        kept &= rank_filter(rows, rows, near.indices, M)
+    seconds, megabytes = time.process_time() - begun, (peak.megabytes() or 0) - before
+    recall = 0.0 if within else found_of(rows, near.indices)
+    return {"rows": n, "seconds": seconds, "recall": recall, "memory": megabytes * 2**20 / given}
+
+
+def inside(n: int) -> dict[str, float]:
+    return retrieval(n, within=True)
 
 
 def found_of(rows: Tensor, indices: Tensor) -> float:
@@ -118,6 +111,7 @@ def measure(*, million: bool = False) -> list[Row]:
     """The growth from each size to the next as a power of N, recall and memory."""
     sizes = [10**4, 10**5, *([10**6] if million else [])]
     found = {n: apart("retrieval", n) for n in sizes}
+    within = {n: apart("inside", n) for n in sizes}
     rows = []
     for small, large in pairwise(sizes):
         power = torch.tensor(found[large]["seconds"] / found[small]["seconds"]).log10().item()
@@ -127,7 +121,8 @@ def measure(*, million: bool = False) -> list[Row]:
     for n in sizes[1:]:  # with fewer rows it is the block of similarities that takes the memory
         how = f"approximate above {LARGE:,}; against an exact search for {JUDGED:,} of them"
         rows.append(Row(f"recall at {n:,} rows", found[n]["recall"], 0.95, True, how, ""))
-        rows.append(Row(f"memory at {n:,} rows", found[n]["memory"], 1.5, False, "of features and indices, int64"))
+        for what, memory in (("", found[n]["memory"]), (", within labels", within[n]["memory"])):
+            rows.append(Row(f"memory at {n:,} rows{what}", memory, 1.5, False, "of features and indices together"))
     loss = apart("long_queue", QUEUE)
     how = f"B {BATCH}, {QUEUE:,} rows, value and gradient, {loss['seconds']:.1f} s"
     size = f"beyond the queue; with all logits at once {loss['at once']:.0f} MB"
@@ -139,4 +134,5 @@ def measure(*, million: bool = False) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"retrieval": retrieval, "long_queue": long_queue}[sys.argv[1]](int(sys.argv[2]))))
+    work = {"retrieval": retrieval, "inside": inside, "long_queue": long_queue}[sys.argv[1]]
+    print(json.dumps(work(int(sys.argv[2]))))
