@@ -128,8 +128,7 @@ class Trainer:
             step.advance()
         with interrupts.shielded():
             self._close_epoch(spent + time.perf_counter() - begun)
-        if interrupts.pending is not None:
-            raise Stopped(interrupts.pending)
+        interrupts.check()
 
     def _step(self, index: Tensor) -> float:
         """One optimiser step on one batch."""
