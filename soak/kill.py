@@ -278,10 +278,8 @@ def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], 
     for phase in phases:
         print(f"| {phase} | {' | '.join(str(count[kind, phase]) for kind in kinds)} |")
     print(f"| *all* | {' | '.join(str(sum(n for (k, _), n in count.items() if k == kind)) for kind in kinds)} |\n")
-    print(
-        f"{len(rows) - len(wrong)} of {len(rows)} runs ended, after --resume, with the same files, bit by bit, as the"
-    )
-    print("run that nobody stopped.")
+    print(f"{len(rows) - len(wrong)} of {len(rows)} runs ended, after --resume, with the same files, bit by bit,")
+    print("as the run that nobody stopped.")
     for kind in kinds[1:]:
         waited = [stopped.seconds for number, stopped in rows if number == kind]
         if waited:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from subtaxa import text_map as text_map_module
 from subtaxa.discovery import Discovery
 from subtaxa.errors import SubtaxaError
 from subtaxa.progress import Progress, Step
-from subtaxa.storage import CLUSTERS, read_arrays, write_arrays
+from subtaxa.storage import CLUSTERS, RUN, json_text, read_arrays, read_json, write_arrays
 from subtaxa.text_map import EVERY, FEW, GATHERING, SPREADING, places_among, text_map
 
 BLOBS = blobs([[60, 40], [80, 20, 50]], spread=0.08)
@@ -146,6 +148,9 @@ def test_a_fitted_model_has_a_map_in_the_order_of_its_texts(model: Discovery) ->
 def test_the_map_is_saved_and_a_damaged_one_refused(model: Discovery, tmp_path: Path) -> None:
     run = model.save(tmp_path / "run")
     np.testing.assert_array_equal(Discovery.load(run).map_, model.map_)
+    facts = read_json(run / RUN)
+    del facts["files"]  # as in a run from before the digests, or one that somebody put together
+    (run / RUN).write_text(json_text(facts))
     arrays = read_arrays(run / CLUSTERS)
     write_arrays(run / CLUSTERS, {**arrays, "map": arrays["map"][1:]})
     with pytest.raises(SubtaxaError, match="do not belong together: run discover again"):
@@ -166,3 +171,33 @@ def test_an_update_adds_places_and_an_edit_changes_none(model: Discovery, tmp_pa
     grown.taxonomy_.merge(*(c.id for c in grown.taxonomy_.children("money")[:2]))
     np.testing.assert_array_equal(grown.map_, before)
     np.testing.assert_array_equal(Discovery.load(grown.save(tmp_path / "more")).map_, before)
+
+
+STOPPED = """
+import random, signal
+from planted import blobs
+from subtaxa.interrupts import Stopped
+from subtaxa.progress import Progress
+from subtaxa.text_map import text_map
+
+def stop(number, frame):
+    raise Stopped(number)
+
+signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
+features, chance, stopped = blobs([[60, 40]], spread=0.08).features, random.Random(0), 0
+for _ in range(25):
+    signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.1))
+    try:
+        while True:
+            text_map(features, 0, Progress())
+    except Stopped:
+        stopped += 1
+print(stopped)
+"""
+
+
+def test_a_signal_while_the_map_is_drawn_stops_it_and_crashes_nothing() -> None:
+    """An exception in the middle of a round leaves openTSNE a tree that is half made: it takes the process with it."""
+    done = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, cwd=Path(__file__).parent)
+    assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr

@@ -46,6 +46,11 @@ class Interrupts:
         else:
             raise Stopped(number)
 
+    def check(self) -> None:
+        """Stop here if a signal is waiting."""
+        if self.pending is not None:
+            raise Stopped(self.pending)
+
     @contextmanager
     def shielded(self) -> Iterator[None]:
         """A stretch that a signal must not interrupt; a second signal does."""

@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from subtaxa.clustering import Floats
+from subtaxa.interrupts import Interrupts
 from subtaxa.progress import Progress, Step
 
 PERPLEXITY = 30.0  # about the number of neighbours that a text keeps close
@@ -63,19 +64,28 @@ def _plane(points: Floats, seed: int) -> NDArray[np.float64]:
 
 
 def _spread_out(points: Floats, plane: NDArray[np.float64], seed: int, step: Step) -> NDArray[np.float64]:
-    """The points (P, 2) by t-SNE, which begins with the plane made very small and none upon another."""
+    """The points (P, 2) by t-SNE, which begins with the plane made very small and none upon another.
+
+    A signal waits for the next sign of progress: openTSNE crashes if it is left in the middle of a round.
+    """
     from openTSNE import TSNEEmbedding
     from openTSNE.affinity import PerplexityBasedNN
 
+    def progressed(*_: object) -> None:
+        step.advance(EVERY)
+        interrupts.check()
+
     jitter = np.random.default_rng(seed).normal(scale=JITTER, size=plane.shape)  # (P, 2)
-    places = TSNEEmbedding(
-        1e-4 * (plane / plane[:, 0].std() + jitter),
-        PerplexityBasedNN(points, min(PERPLEXITY, (len(points) - 1) / 3), method="exact"),
-        negative_gradient_method="bh" if len(points) < MANY else "fft",
-        momentum=0.8,
-        callbacks=lambda *_: step.advance(EVERY),
-        callbacks_every_iters=EVERY,
-    )
-    places.optimize(GATHERING, exaggeration=PULL, inplace=True)
-    places.optimize(SPREADING, inplace=True)
+    with Interrupts() as interrupts, interrupts.shielded():
+        places = TSNEEmbedding(
+            1e-4 * (plane / plane[:, 0].std() + jitter),
+            PerplexityBasedNN(points, min(PERPLEXITY, (len(points) - 1) / 3), method="exact"),
+            negative_gradient_method="bh" if len(points) < MANY else "fft",
+            momentum=0.8,
+            callbacks=progressed,
+            callbacks_every_iters=EVERY,
+        )
+        places.optimize(GATHERING, exaggeration=PULL, inplace=True)
+        places.optimize(SPREADING, inplace=True)
+    interrupts.check()
     return np.asarray(places)
