@@ -3,7 +3,9 @@ run `learn` together. When one of them dies, Ray starts them all again and they 
 
 from __future__ import annotations
 
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,7 +37,7 @@ class RayFit:
         import ray
 
         name = f"Training on {self.workers} workers"
-        with connected(self.address, self.workers), _folder(job) as folder, progress.step(name):
+        with connected(self.address, self.workers), _own_signals(), _folder(job) as folder, progress.step(name):
             found = self._run(ray.put(_portable(job)), folder, quiet=not isinstance(progress, LineProgress))
         if "error" in found:
             raise SubtaxaError(found["error"])
@@ -79,6 +81,17 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
     features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}
     return {"history": outcome.history, "weights": weights, **features}  # Ray does not take tensors back
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray Train leaves its handler of Ctrl-C behind, which would start Ray anew."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
