@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FLOAT = 4  # bytes
 COPIES = 6  # of all features at a time: untrained, in the queue, compared, found, in our order and in the caller's
-PAIR = 80  # bytes of a text and one of its neighbours, while it is found out who names whom
+PAIR = 32  # bytes of a text and one of its neighbours, while it is found out who names whom
 ACTIVATION = 25  # numbers kept for the way back, for each token, dimension and layer
 LOGITS = 3 * 2**27  # bytes at most of a batch's similarities to all texts
 MARGIN = 1.25  # for what nobody counted
@@ -71,7 +71,7 @@ class Sizes:
         step = self.batch * self.tokens * self.layers * self.dimensions * ACTIVATION * FLOAT
         step += min(LOGITS, 3 * self.batch * self.texts * FLOAT)
         state = self.weights * FLOAT * 4  # gradients, both moments, a momentum encoder; and as much again to save it
-        finding = 4 * self.texts * self.categories * 2 * FLOAT
+        finding = self.texts * self.categories * 2 * FLOAT
         return int(MARGIN * (own + max(state + max(reading, step, state), finding)))
 
 
