@@ -169,7 +169,10 @@ def _about_system(error: OSError, command: str) -> str:
 
 
 def _say(text: str = "", stream: TextIO | None = None) -> None:
-    """The one place where anything is printed, as far as the stream's encoding has letters for it."""
+    """The one place where anything is printed, as far as the stream's encoding has letters for it. Of processes that a
+    launcher started, only the first prints."""
+    if not engines.first():
+        return
     stream = stream or sys.stdout
     code = stream.encoding or "utf-8"
     print(printable(text).encode(code, "replace").decode(code), file=stream, flush=True)

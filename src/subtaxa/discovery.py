@@ -22,7 +22,7 @@ from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.how_many import Choice, choose, given, readable
-from subtaxa.identity import open_checkpoint
+from subtaxa.identity import open_checkpoint, unless_refused
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -146,7 +146,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             numbers=partial(_chosen, want=want, granularity=self.granularity, seed=self.seed),
         )
         folder = open_checkpoint(checkpoint, data, settings, self.get_params())
-        with naming():
+        with unless_refused(folder), naming():
             outcome = engine(encoder, Job(training, settings, self.seed, folder, sizes), progress)
         features, before = outcome.after.numpy(), outcome.before.numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:

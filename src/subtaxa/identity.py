@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from subtaxa.atomic import write_whole
 from subtaxa.errors import SubtaxaError
 from subtaxa.settings import Settings
-from subtaxa.storage import CHECKPOINT, json_text, read_json, read_run
+from subtaxa.storage import CHECKPOINT, clear_checkpoint, json_text, read_json, read_run
 from subtaxa.texts import CoarseTexts
 
 IDENTITY = "identity.json"
@@ -52,6 +53,17 @@ def open_checkpoint(
         path.mkdir(parents=True, exist_ok=True)
         write_whole(file, json_text(identity).encode())
     return path
+
+
+@contextmanager
+def unless_refused(folder: Path | None) -> Iterator[None]:
+    """Leave no checkpoint folder behind if the training is refused before anything was saved."""
+    try:
+        yield
+    except SubtaxaError:
+        if folder is not None and not any(folder.glob("*.safetensors")):
+            clear_checkpoint(folder.parent)
+        raise
 
 
 def check_not_begun_over(folder: Path) -> None:

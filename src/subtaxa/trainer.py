@@ -143,7 +143,7 @@ class Trainer:
         batch = method.encoder.batch(self.data.tokens, self._share(index))
         method.encoder.pipeline.train()
         method.tower.train()
-        method.gather = partial(self._gather, count=len(index))
+        method.gather = partial(_gather, self.accelerator, len(index))
         parts = method.loss(batch)
         loss = torch.stack(list(parts.values())).sum()
         values = parallel.mean(torch.stack([part.detach() for part in parts.values()]))  # of all processes
@@ -201,11 +201,6 @@ class Trainer:
         whole = index[torch.arange(-(-len(index) // processes) * processes) % len(index)]
         return whole[parallel.rank() :: processes]
 
-    def _gather(self, rows: Tensor, count: int) -> Tensor:
-        """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
-        together = self.accelerator.gather(rows).unflatten(0, (parallel.processes(), len(rows)))  # (P, b, ...)
-        return together.transpose(0, 1).flatten(0, 1)[:count]
-
     def _save(self) -> None:
         """Save the state, unless its weights are no numbers: then the one saved before is the last good one."""
         if self.file is None or parallel.rank() > 0:
@@ -233,6 +228,12 @@ class Trainer:
             raise SubtaxaError(
                 f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
             ) from error
+
+
+def _gather(accelerator: Accelerator, count: int, rows: Tensor) -> Tensor:
+    """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
+    together = accelerator.gather(rows).unflatten(0, (parallel.processes(), len(rows)))  # (P, b, ...)
+    return together.transpose(0, 1).flatten(0, 1)[:count]
 
 
 def accelerator() -> Accelerator:

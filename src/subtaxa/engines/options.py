@@ -14,7 +14,8 @@ from subtaxa.progress import Progress
 from subtaxa.settings import whole_number
 
 if TYPE_CHECKING:
-    from subtaxa.training import Engine
+    from subtaxa.encoder import Encoder
+    from subtaxa.training import Engine, Job, Outcome
 
 
 def add_engine(command: argparse.ArgumentParser) -> None:
@@ -62,9 +63,14 @@ def engine_for(options: argparse.Namespace) -> Iterator[Engine]:
         with leading() as engine:
             yield engine
     else:
-        from subtaxa.training import learn
+        yield _here
 
-        yield learn
+
+def _here(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    """In this process; what trains is imported when it is needed: a file that cannot be read is refused before."""
+    from subtaxa.training import learn
+
+    return learn(encoder, job, progress)
 
 
 def assign(options: argparse.Namespace, progress: Progress) -> Iterator[str]:
