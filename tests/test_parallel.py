@@ -98,7 +98,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def command(source: Path, out: Path, encoder: str, epochs: int = 30) -> list[str]:
+def command(source: Path, out: Path, encoder: str, epochs: int = 12) -> list[str]:
     given = f"--categories 6 --epochs {epochs} --batch-size 16 --learning-rate 1e-3 --neighbours 20".split()
     columns = ("--text", "text", "--label", "label")
     return ["-m", "subtaxa", "discover", str(source), "--out", str(out), "--encoder", encoder, *columns, *given]
@@ -118,12 +118,12 @@ def test_stopped_processes_save_once_and_resume_together(source: Path, tiny_enco
     assert error.count("subtaxa: stopped (add --resume") == 1, error
     assert "load_state" not in error
     begun = load_state(state)[1]
-    assert 0 < begun["epoch"] < 30
+    assert 0 < begun["epoch"] < 12
     done = subprocess.run([*arguments, "--resume"], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("6 categories in 3 labels") == 1
     facts = json.loads((out / "run.json").read_text())
-    assert [row["epoch"] for row in facts["history"]] == list(range(1, 31))
+    assert [row["epoch"] for row in facts["history"]] == list(range(1, 13))
     assert [row["alignment"] for row in facts["history"][: begun["epoch"]]] == [
         row["alignment"] for row in begun["history"]
     ]

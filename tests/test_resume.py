@@ -16,7 +16,7 @@ import pytest
 from conftest import planted_corpus
 from safetensors.numpy import load_file
 
-EPOCHS = 40
+EPOCHS = 16
 
 
 def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
