@@ -12,7 +12,7 @@ import hostile
 import pytest
 from input_files import pairs
 
-from subtaxa import readers
+from subtaxa import raw_files
 from subtaxa.errors import InputError
 from subtaxa.texts import iter_tables, read_texts
 
@@ -25,7 +25,7 @@ def test_there_are_enough_of_them() -> None:
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sixteenth of the real limits, so that a gigabyte is refused the sooner."""
     for limit in ("MAX_FIELD", "MAX_EXPANDED"):
-        monkeypatch.setattr(readers, limit, getattr(readers, limit) // 16)
+        monkeypatch.setattr(raw_files, limit, getattr(raw_files, limit) // 16)
 
 
 @pytest.mark.usefixtures("smaller")
@@ -51,7 +51,7 @@ def test_hostile_files_in_chunks(tmp_path: Path, name: str) -> None:
 
 
 def test_a_value_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MAX_FIELD", 1000)
+    monkeypatch.setattr(raw_files, "MAX_FIELD", 1000)
     path = tmp_path / "a.csv"
     path.write_text('text,label\nx,a\n"' + "long\n" * 300 + '",a\n')
     with pytest.raises(InputError, match=r"the row at line 3 of .*a\.csv has a value of more than 1,000 characters"):

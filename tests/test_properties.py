@@ -23,7 +23,7 @@ from subtaxa import schema, storage
 from subtaxa.clustering import cluster, unit
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
-from subtaxa.readers import clean
+from subtaxa.raw_files import clean
 from subtaxa.texts import CoarseTexts, iter_tables, read_texts
 
 quickly = settings(max_examples=40, derandomize=True, deadline=None, database=None)

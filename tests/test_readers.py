@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from input_files import pairs, parquet, write
 
-from subtaxa import readers
+from subtaxa import raw_files
 from subtaxa.errors import InputError
 from subtaxa.texts import iter_tables, read_texts
 
@@ -180,10 +180,10 @@ def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_decompression_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a.csv.gz", gzip.compress(b"text,label\n" + b"hello,a\n" * 50_000))
     assert len(read_texts(path)) == 50_000  # over 200 times its size, but small
-    monkeypatch.setattr(readers, "MAX_EXPANDED", 100_000)
+    monkeypatch.setattr(raw_files, "MAX_EXPANDED", 100_000)
     with pytest.raises(InputError, match="unpacks to over 200 times its size"):
         read_texts(path)
-    monkeypatch.setattr(readers, "MAX_EXPANSION", 10_000)
+    monkeypatch.setattr(raw_files, "MAX_EXPANSION", 10_000)
     assert len(read_texts(path)) == 50_000
 
 

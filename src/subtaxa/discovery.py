@@ -27,7 +27,7 @@ from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
-from subtaxa.readers import clean
+from subtaxa.raw_files import clean
 from subtaxa.room import Sizes, fit_into_memory
 from subtaxa.settings import NAMES, Settings, check_backend
 from subtaxa.taxonomy import Taxonomy

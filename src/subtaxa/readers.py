@@ -1,26 +1,24 @@
 """Raw readers: a CSV, TSV, JSONL or Parquet file as a `Table` that can be gone over again.
 
-Everything that can be wrong with the bytes of a file (path, kind, compression, encoding, quotes) is raised here.
+What can be wrong with the rows of a file (quotes, JSON, Parquet) is raised here, what with its bytes in raw_files.py.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
-import io
 import json
 import os
 import secrets
 import stat
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, count, islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from . import raw_files
 from .errors import InputError
+from .raw_files import check_expansion, clean, empty, encoding_of, lines_of, open_text, readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,133 +26,8 @@ if TYPE_CHECKING:
 Pair = tuple[Any, Any]
 KINDS = {"csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 SUPPORTED = ".csv, .tsv, .tab, .jsonl, .ndjson (each also with .gz) and .parquet"
-MAX_EXPANSION, MAX_EXPANDED = 200, 2**26  # what is unpacked may pass one of these, not both
-MAX_FIELD = 2**26  # characters of a line or a value; the csv module's own default of 131,072 is too short
 # Fed to the csv reader after the last line: swallowed only by a quote that never closes. No file can know it.
 _END = f"\0end of file {secrets.token_hex()}\0"
-_MAGIC = {
-    b"PK\x03\x04": "is an Excel workbook or another zip archive; save it as CSV",
-    b"\xd0\xcf\x11\xe0": "is an old Excel or Word file; save it as CSV",
-    b"%PDF": "is a PDF document; save its texts as CSV",
-    b"\x89PNG": "is a PNG image; give a file of texts",
-    b"PAR1": "is a Parquet file; rename it to end in .parquet",
-    b"\x1f\x8b": "is gzip-compressed; rename it to end in .gz, as in .csv.gz",
-}
-_BOMS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}  # before UTF-16, whose mark begins alike
-_BOMS |= {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-
-
-class _Gzip(gzip.GzipFile):
-    """A gzip stream that stops a decompression bomb while it unpacks."""
-
-    def read1(self, size: int = -1) -> bytes:
-        data = super().read1(size)
-        _check_expansion(Path(str(self.name)), self.tell())
-        return data
-
-
-def _check_expansion(path: Path, size: int) -> None:
-    if size > MAX_EXPANDED and size > MAX_EXPANSION * path.stat().st_size:
-        raise InputError(f"{path} unpacks to over {MAX_EXPANSION} times its size; unpack it yourself first")
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turn what the system says about an unreadable file into a sentence."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the path") from None
-    except PermissionError:
-        raise InputError(f"{path} may not be read by this user; change its permissions") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is not a complete gzip file ({error}); compress it again") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}); check the file") from error
-
-
-def _open_bytes(path: Path) -> IO[bytes]:
-    return _Gzip(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def _empty(path: Path) -> InputError:
-    return InputError(f"{path} is empty; it needs a header and at least one row")
-
-
-def _encoding(path: Path) -> str:
-    """The encoding by its mark or its NUL bytes, after refusing files that are not text at all."""
-    with _readable(path), _open_bytes(path) as stream:
-        head = stream.read(2**16)
-    if not head:
-        raise _empty(path)
-    for magic, problem in _MAGIC.items():
-        if head.startswith(magic):
-            raise InputError(f"{path} {problem}")
-    for mark, encoding in _BOMS.items():
-        if head.startswith(mark):
-            return encoding
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    if max(even, odd) > max(3, 0.15 * len(head) / 2) and 20 * min(even, odd) <= max(even, odd):
-        return "utf-16-le" if odd > even else "utf-16-be"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-        binary = 10 * (even + odd) > len(head)  # a stray NUL in a text is all right
-    except UnicodeDecodeError:
-        binary = even + odd > 0
-    if binary:
-        raise InputError(f"{path} is a binary file, not text; save it as CSV")
-    return "utf-8"
-
-
-def _undecodable(path: Path, encoding: str) -> InputError:
-    """Find the first undecodable byte: a text stream only knows its place within the last block."""
-    decoder, end, lines, block, where = codecs.getincrementaldecoder(encoding)(), 0, 0, b"start", "a byte"
-    with _open_bytes(path) as stream:
-        try:
-            while block:
-                lines += block.count(b"\n")
-                block = stream.read(2**16)
-                end += len(block)
-                decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            offset = end - len(error.object) + error.start  # error.object always ends where the block ends
-            line = lines + 1 + block[: max(0, offset - end + len(block))].count(b"\n")
-            where = f"byte 0x{error.object[error.start]:02x} at offset {offset} (line {line})"
-    zcat, name = (f"zcat {path} | ", "") if path.suffix.lower() == ".gz" else ("", f" {path}")
-    fix = f"convert it, for example with `{zcat}iconv -f latin1 -t utf-8{name} > utf8-{path.name.removesuffix('.gz')}`"
-    fix = fix if encoding.startswith("utf-8") else "save it again as UTF-8"
-    return InputError(f"{path} is not {encoding.upper().removesuffix('-SIG')} text: {where} cannot be decoded; {fix}")
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[str]]:
-    encoding = _encoding(path)
-    try:
-        with _readable(path), io.TextIOWrapper(_open_bytes(path), encoding, newline="") as stream:
-            yield stream
-    except UnicodeDecodeError as error:
-        raise _undecodable(path, encoding) from error
-
-
-def _lines(stream: IO[str], path: Path) -> Iterator[str]:
-    """The lines of a text, none of them too long to be held in memory."""
-    for number in count(1):
-        line = stream.readline(MAX_FIELD + 1)
-        if not line:
-            return
-        if len(line) > MAX_FIELD:
-            raise InputError(f"line {number} of {path} has more than {MAX_FIELD:,} characters; break it into rows")
-        yield line
-
-
-def clean(text: str) -> str:
-    """The text itself, apart from what no tokenizer or UTF-8 file can hold: NULs and halves of surrogate pairs."""
-    text = text.replace("\0", " ")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 class Table:
@@ -195,13 +68,13 @@ class CsvTable(Table):
         self.path, self.kind = path, kind
         super().__init__(str(path), next(self._rows(), []))
         if not self.columns:
-            raise _empty(path)
+            raise empty(path)
 
     def _rows(self) -> Iterator[list[str]]:
         """The header and then every row that is not blank; a blank line in a one-column file is an empty text."""
-        csv.field_size_limit(MAX_FIELD)
-        with _open_text(self.path) as stream:
-            rows = _lines(stream, self.path)
+        csv.field_size_limit(raw_files.MAX_FIELD)
+        with open_text(self.path) as stream:
+            rows = lines_of(stream, self.path)
             blank, first = next(((n, line) for n, line in enumerate(rows) if line.strip()), (0, ""))
             comma = self._delimiter(first)
             lines, quote = chain([first], rows, [_END]), csv.QUOTE_NONE if self.kind == "tsv" else csv.QUOTE_MINIMAL
@@ -218,7 +91,9 @@ class CsvTable(Table):
                     if row or width == 1:
                         yield row or [""]
             except csv.Error as error:
-                long = f"has a value of more than {MAX_FIELD:,} characters, or " if "limit" in str(error) else ""
+                long = (
+                    f"has a value of more than {raw_files.MAX_FIELD:,} characters, or " if "limit" in str(error) else ""
+                )
                 problem = f"the row at line {blank + begin} of {self.path} {long}opens a quote that is never closed"
                 raise InputError(f'{problem}; close it, or write it twice ("")') from None
 
@@ -231,16 +106,16 @@ class CsvTable(Table):
     def whole(self, text: str, label: str) -> tuple[list[str], list[str]] | None:
         from .fast_csv import two_columns
 
-        if self.path.suffix.lower() == ".gz" or not _encoding(self.path).startswith("utf-8"):
+        if self.path.suffix.lower() == ".gz" or not encoding_of(self.path).startswith("utf-8"):
             return None
-        with _open_text(self.path) as stream:
-            first = next(_lines(stream, self.path), "")
+        with open_text(self.path) as stream:
+            first = next(lines_of(stream, self.path), "")
         if not first.strip():
             return None
         chosen = self.columns.index(text), self.columns.index(label)
         comma, width = self._delimiter(first), len(self.columns)
-        with _readable(self.path):
-            return two_columns(self.path, comma, self.kind != "tsv", width, chosen, MAX_FIELD)
+        with readable(self.path):
+            return two_columns(self.path, comma, self.kind != "tsv", width, chosen, raw_files.MAX_FIELD)
 
     def pick(self, text: str, label: str) -> Iterator[Pair | str]:
         i, j, width = self.columns.index(text), self.columns.index(label), len(self.columns)
@@ -270,8 +145,8 @@ class JsonTable(Table):
 
     def _rows(self) -> Iterator[dict[str, Any] | None]:
         """The object of every line that is not blank, or None where there is none."""
-        with _open_text(self.path) as stream:
-            for line in _lines(stream, self.path):
+        with open_text(self.path) as stream:
+            for line in lines_of(stream, self.path):
                 if line.strip():
                     try:
                         row = json.loads(line)
@@ -280,8 +155,8 @@ class JsonTable(Table):
                     yield row if isinstance(row, dict) else None
 
     def count(self) -> int:
-        with _open_text(self.path) as stream:
-            return sum(1 for line in _lines(stream, self.path) if line.strip())
+        with open_text(self.path) as stream:
+            return sum(1 for line in lines_of(stream, self.path) if line.strip())
 
     def pick(self, text: str, label: str) -> Iterator[Pair | str]:
         for row in self._rows():
@@ -312,11 +187,11 @@ class ParquetTable(Table):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with _readable(self.path), self.path.open("rb") as stream:
+        with readable(self.path), self.path.open("rb") as stream:
             try:
                 file = pq.ParquetFile(stream, buffer_size=2**20)  # else a column of a row group is held whole
                 groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
-                _check_expansion(self.path, sum(group.total_byte_size for group in groups))
+                check_expansion(self.path, sum(group.total_byte_size for group in groups))
                 yield file
             except InputError:
                 raise
@@ -329,7 +204,7 @@ class ParquetTable(Table):
         unpacked = 0
         for batch in file.iter_batches(size, **options):
             unpacked += batch.nbytes
-            _check_expansion(self.path, unpacked)
+            check_expansion(self.path, unpacked)
             yield batch
 
     def count(self) -> int:
@@ -350,18 +225,18 @@ class ParquetTable(Table):
 def open_file(path: str | os.PathLike[str]) -> Table:
     """The table in a file, read by the ending of its name."""
     path = Path(path)
-    with _readable(path):
+    with readable(path):
         info = path.stat()
     if stat.S_ISDIR(info.st_mode):
         raise InputError(f"{path} is a directory; give a file in it")
     if not stat.S_ISREG(info.st_mode):
         raise InputError(f"{path} is not a regular file; save its contents to one first")
     if not info.st_size:
-        raise _empty(path)
+        raise empty(path)
     kind = KINDS.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
     if kind == "parquet" and path.suffix.lower() != ".gz":
         return ParquetTable(path)
-    _encoding(path)  # what the file is by its first bytes says more than an unknown ending
+    encoding_of(path)  # what the file is by its first bytes says more than an unknown ending
     if kind in ("csv", "tsv", "jsonl"):
         return JsonTable(path) if kind == "jsonl" else CsvTable(path, kind)
     raise InputError(f"{path} ends in none of the supported {SUPPORTED}; convert or rename it")

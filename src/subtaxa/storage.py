@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from subtaxa import schema
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.readers import MAX_FIELD
+from subtaxa.raw_files import MAX_FIELD
 from subtaxa.taxonomy import Taxonomy
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .readers import Pair, ParquetTable, Table, clean, open_file
+from .raw_files import clean
+from .readers import Pair, ParquetTable, Table, open_file
 
 if TYPE_CHECKING:
     import pandas as pd
