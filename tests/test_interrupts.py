@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from subtaxa import cli
 from subtaxa.interrupts import Interrupts, Stopped, ending_soon
 
 both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -161,3 +162,28 @@ def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
             break
         time.sleep(0.01)
     assert threading.active_count() == before
+
+
+@both
+def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def library(options: object) -> None:
+        try:
+            send(number)
+        except KeyboardInterrupt:
+            raise TypeError("cannot compare") from None
+
+    monkeypatch.setattr(cli, "_methods", library)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert cli.main(["methods"]) == 128 + number
+    assert capsys.readouterr().err == "subtaxa: stopped\n"
+
+
+def test_an_error_without_a_signal_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(options: object) -> None:
+        raise TypeError("cannot compare")
+
+    monkeypatch.setattr(cli, "_methods", broken)
+    with pytest.raises(TypeError):
+        cli.main(["methods"])

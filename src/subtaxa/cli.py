@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 from subtaxa import __version__, engines
 from subtaxa.engines.options import add_engine, check_launched, engine_for
 from subtaxa.errors import SubtaxaError
+from subtaxa.interrupts import Stopped
 from subtaxa.settings import BACKENDS, NAMES, PRESETS, about, whole_number
 from subtaxa.terminal import printable
 
@@ -123,34 +124,52 @@ def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0 for done, 2 for a user error, 128 + n for a signal."""
     options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _stop)
+    _watch_signals()
     try:
         check_launched(options)
         options.run(options) if engines.first() else _help()
         sys.stdout.flush()
-    except SubtaxaError as error:
-        return _fail(str(error))
-    except BrokenPipeError:  # the reader of our output has gone, as in `subtaxa info run | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
-    except OSError as error:
-        return _fail(_about_system(error, options.command))
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
+    except KeyboardInterrupt:
+        return _stopped(options.command)
+    except Exception as error:
+        code = _failed(error, options.command) if Stopped.came is None else _stopped(options.command)
+        if code is None:
             raise
-        return _fail("there is not enough memory: close other programs, or use a smaller --batch-size or fewer texts")
-    except KeyboardInterrupt as stopped:
-        goes_on = " (the same command goes on from here)"
-        again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
-        _say(f"subtaxa: stopped{again.get(options.command, '')}", sys.stderr)
-        return 128 + int(getattr(stopped, "signal_number", signal.SIGINT))
+        return code
     return 0
 
 
-def _stop(number: int, frame: object) -> NoReturn:
-    from subtaxa.interrupts import Stopped
+def _watch_signals() -> None:
+    """Turn both signals into `Stopped`, unless Ctrl-C is ignored, as it is in the background of some shells."""
+    Stopped.came = None
+    signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
 
+
+def _stop(number: int, frame: object) -> NoReturn:
     raise Stopped(number)
+
+
+def _stopped(command: str) -> int:
+    goes_on = " (the same command goes on from here)"
+    again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
+    _say(f"subtaxa: stopped{again.get(command, '')}", sys.stderr)
+    return 128 + (Stopped.came or signal.SIGINT)
+
+
+def _failed(error: Exception, command: str) -> int | None:
+    """The exit code after an error that a user can do something about; None for one of ours."""
+    if isinstance(error, SubtaxaError):
+        return _fail(str(error))
+    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as in `subtaxa info run | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    if isinstance(error, OSError):
+        return _fail(_about_system(error, command))
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # the second is torch's
+        return _fail("there is not enough memory: close other programs, or use a smaller --batch-size or fewer texts")
+    return None
 
 
 def _fail(sentence: str) -> int:

@@ -10,14 +10,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
+from typing import ClassVar
 
 SECONDS = 8.0  # from a signal to the end of the process, at most
 
 
 class Stopped(KeyboardInterrupt):
-    """The user or the system asked the program to stop. `signal_number` gives the exit code 128 + n."""
+    """The user or the system asked the program to stop. `signal_number` gives the exit code 128 + n.
+
+    A library in the middle of which it comes may raise an error of its own instead; `came` remembers the signal.
+    """
+
+    came: ClassVar[int | None] = None
 
     def __init__(self, signal_number: int = signal.SIGINT) -> None:
+        Stopped.came = signal_number
         super().__init__(f"stopped by {signal.Signals(signal_number).name}")
         self.signal_number = signal_number
 
