@@ -238,7 +238,8 @@ def judge(stopped: Stopped, number: signal.Signals, patience: float = PATIENCE) 
         return "" if stopped.code == -signal.SIGKILL else f"exit code {stopped.code}: {stopped.error.strip()}"
     if stopped.seconds > patience:
         return f"ended only after {stopped.seconds:.1f} s"
-    if stopped.code != 128 + number or not stopped.error.startswith("subtaxa: stopped"):
+    last = stopped.error.strip().rpartition("\n")[2]  # the result is above it if the signal came after that
+    if stopped.code != 128 + number or not last.startswith("subtaxa: stopped"):
         return f"exit code {stopped.code}: {stopped.error.strip()[-300:]}"
     return ""
 
