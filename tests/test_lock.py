@@ -98,3 +98,24 @@ def test_a_file_cannot_be_locked_as_a_folder(tmp_path: Path) -> None:
 def test_waiting_has_an_end(tmp_path: Path) -> None:
     with holder(tmp_path), pytest.raises(SubtaxaError, match="another process"), alone(tmp_path, wait=0.1):
         pass
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from subtaxa.lock import alone
+file = Path(sys.argv[2])
+for _ in range(40):
+    with alone(Path(sys.argv[1]), wait=60.0):
+        file.write_text(str(int(file.read_text()) + 1))
+"""
+
+
+def test_those_who_wait_take_turns(tmp_path: Path) -> None:
+    """The file of the lock is removed by each owner: that must not let two of the waiting in."""
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    command = [sys.executable, "-c", COUNT, str(tmp_path / "run"), str(counter)]
+    waiting = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait() for process in waiting] == [0, 0, 0]
+    assert counter.read_text() == "120"

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from run_files import CATEGORIES, write_run
 
 import subtaxa
-from subtaxa import cli, storage
+from subtaxa import storage, terminal
 from subtaxa.atomic import write_whole
 from subtaxa.cli import main
 from subtaxa.progress import LineProgress, RichProgress
@@ -58,7 +58,7 @@ def test_only_two_files_print_and_each_through_one_door() -> None:
             if named and not ast.unparse(node.args[0]).startswith("printable("):
                 found.append(f"{path.name}:{node.lineno}")
             elif named:
-                assert path.name in ("cli.py", "progress.py")
+                assert path.name in ("terminal.py", "progress.py")
     assert found == []
 
 
@@ -123,7 +123,7 @@ def test_a_table_on_a_terminal_is_printable() -> None:
 
 def test_a_stream_without_the_letters_gets_question_marks() -> None:
     narrow = io.TextIOWrapper(io.BytesIO(), "ascii")
-    cli._say(str(CATEGORIES), narrow)
+    terminal.say(str(CATEGORIES), narrow)
     assert b"?? refund  1" in narrow.buffer.getvalue()  # type: ignore[attr-defined]
 
 

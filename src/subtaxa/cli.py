@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from subtaxa import __version__, engines
 from subtaxa.engines.options import add_engine, check_launched, engine_for
-from subtaxa.errors import SubtaxaError
+from subtaxa.exits import RESUME, failed, stopped, watch_signals
 from subtaxa.interrupts import Stopped
 from subtaxa.settings import BACKENDS, NAMES, PRESETS, about, whole_number
-from subtaxa.terminal import printable
+from subtaxa.terminal import printable, say
 
-_RESUME = " (add --resume to the same command to go on)"
 EXAMPLE = Path(__file__).parent / "examples"
 
 
@@ -124,77 +120,19 @@ def _add_run_options(command: argparse.ArgumentParser, out: str | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0 for done, 2 for a user error, 128 + n for a signal."""
     options = parser().parse_args(arguments)
-    _watch_signals()
+    watch_signals()
     try:
         check_launched(options)
         options.run(options) if engines.first() else _help()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return _stopped(options.command)
+        return stopped(options.command)
     except Exception as error:
-        code = _failed(error, options.command) if Stopped.came is None else _stopped(options.command)
+        code = failed(error, options.command) if Stopped.came is None else stopped(options.command)
         if code is None:
             raise
         return code
     return 0
-
-
-def _watch_signals() -> None:
-    """Turn both signals into `Stopped`, unless Ctrl-C is ignored, as it is in the background of some shells."""
-    Stopped.came = None
-    signal.signal(signal.SIGTERM, _stop)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _stop)
-
-
-def _stop(number: int, frame: object) -> NoReturn:
-    raise Stopped(number)
-
-
-def _stopped(command: str) -> int:
-    goes_on = " (the same command goes on from here)"
-    again = {"discover": _RESUME, "demo": _RESUME, "bench": goes_on, "name": " (the names so far are kept)"}
-    _say(f"subtaxa: stopped{again.get(command, '')}", sys.stderr)
-    return 128 + (Stopped.came or signal.SIGINT)
-
-
-def _failed(error: Exception, command: str) -> int | None:
-    """The exit code after an error that a user can do something about; None for one of ours."""
-    if isinstance(error, SubtaxaError):
-        return _fail(str(error))
-    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as in `subtaxa info run | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
-    if isinstance(error, OSError):
-        return _fail(_about_system(error, command))
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # the second is torch's
-        return _fail("there is not enough memory: close other programs, or use a smaller --batch-size or fewer texts")
-    return None
-
-
-def _fail(sentence: str) -> int:
-    _say(f"subtaxa: {' '.join(sentence.split())}", sys.stderr)
-    return 2
-
-
-def _about_system(error: OSError, command: str) -> str:
-    """A system error as a sentence with a remedy."""
-    what = f"cannot use {str(error.filename)!r}" if error.filename else "cannot write"
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    full = full or any(words in str(error) for words in ("No space left", "File too large", "quota exceeded"))
-    again = "add --resume to the same command" if command in ("discover", "demo") else "type the same command again"
-    remedy = f"free some space, then {again}" if full else "check the path and its permissions"
-    return f"{what}: {error.strerror or error}; {remedy}"
-
-
-def _say(text: str = "", stream: TextIO | None = None) -> None:
-    """The one place where anything is printed, as far as the stream's encoding has letters for it. Of processes that a
-    launcher started, only the first prints."""
-    if not engines.first():
-        return
-    stream = stream or sys.stdout
-    code = stream.encoding or "utf-8"
-    print(printable(text).encode(code, "replace").decode(code), file=stream, flush=True)
 
 
 def _discover(options: argparse.Namespace) -> None:
@@ -217,7 +155,7 @@ def _demo(options: argparse.Namespace) -> None:
     if model is not None:
         from subtaxa.bench.scoring import score_example
 
-        _say(score_example(model, EXAMPLE / "support_fine.csv"))
+        say(score_example(model, EXAMPLE / "support_fine.csv"))
 
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
@@ -225,7 +163,7 @@ def _run(options: argparse.Namespace, read: Any) -> Any:
     from subtaxa.interrupts import ending_soon
     from subtaxa.lock import alone
 
-    with engine_for(options) as engine, alone(Path(options.out)), ending_soon(f"subtaxa: stopped{_RESUME}"):
+    with engine_for(options) as engine, alone(Path(options.out)), ending_soon(f"subtaxa: stopped{RESUME}"):
         return _run_alone(options, read, engine)
 
 
@@ -240,7 +178,7 @@ def _run_alone(options: argparse.Namespace, read: Any, engine: Any) -> Any:
         check_not_begun_over(out)
         storage.clear_checkpoint(out)
         storage.clear_left(out)
-        _say(f"{out} is already finished; see {out / storage.REPORT}")
+        say(f"{out} is already finished; see {out / storage.REPORT}")
         return None
     with progress.step("Reading the file"):
         data = read()
@@ -264,8 +202,8 @@ def _run_alone(options: argparse.Namespace, read: Any, engine: Any) -> Any:
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     storage.clear_checkpoint(out)
-    _say(str(model.taxonomy_))
-    _say(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")
+    say(str(model.taxonomy_))
+    say(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / storage.REPORT}")
     return model
 
 
@@ -274,7 +212,7 @@ def _assign(options: argparse.Namespace) -> None:
     from subtaxa.progress import progress_for
 
     for line in assign(options, progress_for(quiet=options.quiet)):
-        _say(line)
+        say(line)
 
 
 def _update(options: argparse.Namespace) -> None:
@@ -284,7 +222,7 @@ def _update(options: argparse.Namespace) -> None:
     for line in update_run(
         Path(options.folder), Path(options.file), options.text, options.label, progress_for(quiet=options.quiet)
     ):
-        _say(line)
+        say(line)
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -295,12 +233,12 @@ def _info(options: argparse.Namespace) -> None:
     facts, taxonomy = storage.read_run(folder), storage.read_taxonomy(folder)
     if options.outliers:
         for line in storage.outlier_lines(folder):
-            _say(line)
+            say(line)
         return
-    _say(str(taxonomy))
-    _say("\nHow many categories a label has, and how clear-cut each number of them is:")
+    say(str(taxonomy))
+    say("\nHow many categories a label has, and how clear-cut each number of them is:")
     for line in number_lines(storage.read_numbers(facts)):
-        _say(line)
+        say(line)
     data, settings = facts["data"], facts["settings"]
     lines = {
         "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",
@@ -310,16 +248,16 @@ def _info(options: argparse.Namespace) -> None:
         "made": f"{facts['created']} by subtaxa {facts['subtaxa']}",
         "report": folder / storage.REPORT,
     }
-    _say()
+    say()
     for name, value in lines.items():
-        _say(f"{name:>8}  {value}")
+        say(f"{name:>8}  {value}")
 
 
 def _edit(options: argparse.Namespace) -> None:
     from subtaxa.edit_commands import edit_run
     from subtaxa.progress import progress_for
 
-    _say(edit_run(options, progress_for(quiet=options.quiet)))
+    say(edit_run(options, progress_for(quiet=options.quiet)))
 
 
 def _name(options: argparse.Namespace) -> None:
@@ -327,14 +265,14 @@ def _name(options: argparse.Namespace) -> None:
     from subtaxa.progress import progress_for
 
     for line in name_run(options, progress_for(quiet=options.quiet)):
-        _say(line)
+        say(line)
 
 
 def _bench(options: argparse.Namespace) -> None:
     from subtaxa.bench import command
     from subtaxa.progress import progress_for
 
-    command.run(options, _say, progress_for(quiet=getattr(options, "quiet", True)))
+    command.run(options, say, progress_for(quiet=getattr(options, "quiet", True)))
 
 
 def _methods(options: argparse.Namespace) -> None:
@@ -343,4 +281,4 @@ def _methods(options: argparse.Namespace) -> None:
     default, width = PRESETS["default"]["method"], max(map(len, variants()))
     for name, method in variants().items():
         mark = "  (default)" if name == default else ""
-        _say(f"{name:{width}} {(method.__doc__ or '').strip().partition(chr(10))[0]}{mark}")
+        say(f"{name:{width}} {(method.__doc__ or '').strip().partition(chr(10))[0]}{mark}")

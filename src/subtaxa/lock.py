@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from subtaxa.errors import SubtaxaError
@@ -22,13 +22,15 @@ def alone(folder: Path, wait: float = 0.0) -> Iterator[None]:
 
     check_is_folder(folder)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.resolve() / LOCK, is_singleton=True)
     if lock.is_locked:
         yield
         return
     try:
-        lock.acquire(timeout=wait)
+        while not lock.is_locked:
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # who had it before has just removed the empty folder
+                lock.acquire(timeout=wait)
     except Timeout as error:
         raise SubtaxaError(
             f"another process is at work on {str(folder)!r}: wait until it is done, or name another folder"
@@ -36,8 +38,8 @@ def alone(folder: Path, wait: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        (folder / LOCK).unlink(missing_ok=True)  # while it is ours: whoever waits for this file then makes a new one
+        (folder / LOCK).unlink(missing_ok=True)  # while it is ours; filelock does not take a file that is gone
         lock.release()
         for path in made:
-            if path.is_dir() and not any(path.iterdir()):
+            with suppress(OSError):  # something is in it, or somebody was faster
                 path.rmdir()

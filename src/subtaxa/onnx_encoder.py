@@ -1,7 +1,8 @@
 """The encoder of a run as an ONNX graph with 8-bit weights, which files many new texts in less time.
 
-It is exported from the run's own model when it is first asked for and kept beside it, with a note of two digests: of
-the model it was made from and of the file itself. If either differs, it is made again; no other graph is ever loaded.
+It is exported from the run's own model when it is first asked for and kept beside it, with a note of digests: of the
+model it was made from and of the file itself. If any differs, it is made again. A stranger could forge graph and note
+together; a graph holds no code, and one that names other files is not loaded.
 
 B texts in a batch, L tokens, D dimensions.
 """
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from subtaxa.atomic import write_whole
+from subtaxa.digests import digests
 from subtaxa.errors import InputError
 from subtaxa.storage import GRAPH, GRAPH_NOTE, MODEL
 
@@ -74,7 +76,7 @@ class _Unit(nn.Module):
 
 def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
     """The graph of the encoder of a run folder, from there or newly made."""
-    model = _digest_of_model(folder / MODEL)
+    model = digests(folder, [MODEL])
     graph = _kept(folder, model)
     if graph is not None:
         return OnnxEncoder(encoder, graph)
@@ -93,7 +95,7 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
     return made
 
 
-def _kept(folder: Path, model: str) -> bytes | None:
+def _kept(folder: Path, model: dict[str, str]) -> bytes | None:
     """The graph that is there, if it was made of this very model."""
     try:
         note = json.loads((folder / GRAPH_NOTE).read_text("utf-8"))
@@ -118,16 +120,6 @@ def _is_whole(graph: bytes) -> bool:
         for node in loaded.graph.node
         for attribute in node.attribute
     )
-
-
-def _digest_of_model(folder: Path) -> str:
-    """One digest of all that a model's features depend on: its files, by name."""
-    total = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != "README.md":
-            with path.open("rb") as file:
-                total.update(f"{path.relative_to(folder)} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return total.hexdigest()
 
 
 def _exported(encoder: Encoder) -> bytes:

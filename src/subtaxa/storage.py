@@ -187,12 +187,13 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    from psutil import virtual_memory
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    from subtaxa.room import available
+
     try:
-        if path.stat().st_size > virtual_memory().available:
+        if path.stat().st_size > available():
             raise InputError(f"{str(path)!r} is larger than the free memory: it is damaged, or needs a larger machine")
         return load(path.read_bytes())
     except FileNotFoundError as error:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import io
-from typing import IO
+import sys
+from typing import IO, TextIO
+
+from subtaxa import engines
 
 
 def printable(text: str) -> str:
     """Text without control characters: no escape sequences, no C1 codes, nothing that turns the reading direction."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def say(text: str = "", stream: TextIO | None = None) -> None:
+    """The one place where commands print, as far as the stream's encoding has letters for it. Of processes that a
+    launcher started, only the first prints."""
+    if not engines.first():
+        return
+    stream = stream or sys.stdout
+    code = stream.encoding or "utf-8"
+    print(printable(text).encode(code, "replace").decode(code), file=stream, flush=True)
 
 
 class PrintableBytes(io.BytesIO):
