@@ -23,7 +23,7 @@ def reference(folder: str) -> np.ndarray:
     return np.asarray(found)
 
 
-@pytest.mark.parametrize("layers", ["all", 0, 1, 2, 3])
+@pytest.mark.parametrize("layers", ["all", "layers", 0, 1, 2, 3])
 def test_features_are_those_of_sentence_transformers(tiny_encoder: str, layers: int | str) -> None:
     encoder = Encoder(tiny_encoder, trained_layers=layers)
     expected = reference(tiny_encoder)
@@ -50,6 +50,14 @@ def test_only_the_upper_layers_are_trained(tiny_encoder: str) -> None:
     trained = {n for n, p in encoder.pipeline[0].model.named_parameters() if p.requires_grad}
     assert trained
     assert all(name.startswith("encoder.layer.2.") for name in trained)
+
+
+@pytest.mark.parametrize("layers", ["all", "layers", 3])
+def test_word_embeddings_are_trained_only_with_all(tiny_encoder: str, layers: int | str) -> None:
+    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    weights = encoder.pipeline[0].model.named_parameters()
+    frozen = {name.partition(".")[0] for name, weight in weights if not weight.requires_grad}
+    assert frozen - {"pooler"} == (set() if layers == "all" else {"embeddings"})
 
 
 def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path: Path) -> None:

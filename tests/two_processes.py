@@ -33,7 +33,7 @@ class Notes(Watcher):
 
 def trained(encoder: str, name: str) -> dict[str, Tensor]:
     """All tensors of a method after two epochs, and the first neighbours."""
-    settings, model, data, _ = prepared(encoder, method=name, epochs=2, batch_size=BATCH)
+    settings, model, data, _ = prepared(encoder, method=name, epochs=2, batch_size=BATCH, trained_layers="all")
     method, notes = method_class(name)(settings), Notes()
     history = Trainer(settings, 0, Progress()).run("", method, model, data, 2, notes)
     weights = {f"{part}/{key}": value for part, m in method.modules().items() for key, value in m.state_dict().items()}

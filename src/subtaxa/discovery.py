@@ -91,7 +91,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         weight_decay: float | None = None,
         clip: float | None = None,
         view: str | None = None,
-        view_rate: float | None = None,
+        view_rate: float | str | None = None,
         view_tokens: int | None = None,
         neighbours: int | str | None = None,
         momentum: float | None = None,

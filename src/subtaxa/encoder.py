@@ -20,60 +20,15 @@ from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
 from subtaxa.room import available
 from subtaxa.tokens import IN_CACHE, Batch, Tokens
+from subtaxa.tower import Tower, layers_of, without_lower_layers
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
 CHUNK_TOKENS = 8192  # that a GPU reads at a time
 
 
-class Tower(nn.Module):
-    """The part of the encoder that is trained: transformer layers, then the model's own pooling."""
-
-    def __init__(self, transformer: nn.Module, pooling: nn.ModuleList, *, cut: int) -> None:
-        super().__init__()
-        self.transformer, self.pooling, self.cut = transformer, pooling, cut
-
-    def forward(
-        self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features (B, D).
-
-        With a `layer`, counted from the bottom of the whole encoder, two of them: that layer's and the last's.
-        Of a layer below the tower only the tower's inputs are known: they stand in its place.
-        """
-        if layer is None:
-            return self._pool(self.states(inputs, attention_mask), attention_mask)  # (B, D)
-        if layer <= self.cut:
-            shallow, deep = inputs, self.states(inputs, attention_mask)
-        else:
-            caught: list[Tensor] = []
-
-            def catch(module: nn.Module, args: Any, output: Any) -> None:
-                caught.append(output if isinstance(output, Tensor) else output[0])
-
-            # Not by output_hidden_states: transformers hooks each model that is asked, and this one shares its layers.
-            handle = _layers(self.transformer, self.cut)[layer - self.cut - 1].register_forward_hook(catch)
-            try:
-                deep = self.states(inputs, attention_mask)
-            finally:
-                handle.remove()
-            shallow = caught[0]
-        return self._pool(shallow, attention_mask), self._pool(deep, attention_mask)  # (B, D) each
-
-    def states(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
-        """The last layer's token states (B, L, D), before pooling."""
-        name = "inputs_embeds" if self.cut else "input_ids"
-        out = self.transformer(**{name: inputs, "attention_mask": attention_mask.long()})
-        return out.last_hidden_state  # (B, L, D)
-
-    def _pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        features = {"token_embeddings": states, "attention_mask": attention_mask.long()}
-        for module in self.pooling:
-            features = module(features)
-        return features["sentence_embedding"]  # (B, D)
-
-
 class Encoder:
-    """Texts to unit features. Layers below `trained_layers` from the top are frozen and can be cached."""
+    """Texts to unit features. Layers below `trained_layers` from the top are frozen and can be cached. The word
+    embeddings are trained only with "all"; "layers" is every layer without them."""
 
     def __init__(
         self,
@@ -88,22 +43,22 @@ class Encoder:
         if max_tokens is not None:
             self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
         transformer = self.pipeline[0].model
-        layers = _layers(transformer)
+        layers = layers_of(transformer)
         self.depth = len(layers)
         if isinstance(trained_layers, int) and trained_layers > len(layers):
             raise SettingError(
                 f"trained_layers is {trained_layers}, but the encoder has {len(layers)} layers: use 0 to {len(layers)} "
                 'or "all"'
             )
-        self.cut = 0 if trained_layers == "all" else len(layers) - int(trained_layers)
+        self.cut = len(layers) - trained_layers if isinstance(trained_layers, int) else 0
         self._boundary = layers[self.cut] if 0 < self.cut < len(layers) else None
-        tail = _without_lower_layers(transformer, layers, self.cut) if self.cut else transformer
+        tail = without_lower_layers(transformer, layers, self.cut) if self.cut else transformer
         # Normalising is left to whoever uses the features: the coarse classifier sees them as pooled.
         after = [m for m in list(self.pipeline)[1:] if type(m).__name__ != "Normalize"]
         self.tower = Tower(tail, nn.ModuleList(after), cut=self.cut)
         self.device = torch.device("cpu")
         self.chunk_tokens = IN_CACHE  # read at a time
-        self._freeze_lower(transformer)
+        self._freeze_lower(transformer, words=trained_layers != "all")
         self._check_cut()
 
     def to(self, device: torch.device) -> None:
@@ -126,8 +81,11 @@ class Encoder:
         """A batch of texts on the encoder's device."""
         return tokens.batch(index.cpu()).to(self.device)
 
-    def _freeze_lower(self, transformer: nn.Module) -> None:
+    def _freeze_lower(self, transformer: nn.Module, *, words: bool) -> None:
+        """Only the tower is trained, and with `words` not the embeddings below its lowest layer either."""
         trained = set(map(id, self.tower.parameters()))
+        if words:
+            trained -= set(map(id, getattr(transformer, "embeddings", nn.Module()).parameters()))
         for parameter in transformer.parameters():
             parameter.requires_grad_(id(parameter) in trained)
         pooler = getattr(transformer, "pooler", None)
@@ -272,44 +230,3 @@ class Encoder:
 
 class _Reached(Exception):
     """The forward pass has come to the boundary between frozen and trained layers."""
-
-
-def _layers(transformer: nn.Module, cut: int = 0) -> nn.ModuleList:
-    """The stack of transformer layers, whatever the architecture calls it; `cut` of them have been left out."""
-    depth = getattr(transformer.config, "num_hidden_layers", -1) - cut
-    for module in transformer.modules():
-        if isinstance(module, nn.ModuleList) and len(module) == depth:
-            return module
-    raise SettingError(f"cannot find the layers of {type(transformer).__name__}: use a BERT-like encoder")
-
-
-def _without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, cut: int) -> nn.Module:
-    """A view of the transformer that starts at layer `cut` and takes that layer's input as `inputs_embeds`.
-
-    It shares the weights: only the containers on the way to the layers are copied, and the embeddings are passed by.
-    """
-
-    def rebuild(module: nn.Module) -> nn.Module:
-        if module is layers:
-            return nn.ModuleList(list(layers)[cut:])
-        if not any(child is layers for child in module.modules()):
-            return module
-        twin = copy.copy(module)
-        twin._modules = {name: rebuild(child) for name, child in module._modules.items() if child is not None}
-        twin._modules |= {name: None for name, child in module._modules.items() if child is None}
-        return twin
-
-    tail = rebuild(transformer)
-    if not isinstance(getattr(tail, "embeddings", None), nn.Module):
-        raise SettingError(f'{type(transformer).__name__} cannot be cut: use trained_layers="all"')
-    tail.embeddings = _PassThrough()
-    if isinstance(getattr(tail, "pooler", None), nn.Module):
-        tail.pooler = None  # type: ignore[assignment]
-    return tail
-
-
-class _PassThrough(nn.Module):
-    """Stands where the embeddings were: its input is already the state that the next layer expects."""
-
-    def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
-        return inputs_embeds

@@ -13,6 +13,7 @@ from subtaxa.errors import SettingError
 
 LONG = 400  # characters: then training every layer takes too long, and
 TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once and for all
+FEW = 6400  # texts, a hundred steps an epoch: with fewer, views that differ more keep them from being learnt by heart
 
 
 BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}  # what can read new texts, and the libraries it needs
@@ -32,7 +33,10 @@ class Settings:
     pooling: str = _setting("how token features become one", choices=("model", "cls", "mean"))
     max_tokens: int | str = _setting("longest text in tokens", low=3, high=32768, choices=("model",))
     trained_layers: int | str = _setting(
-        "layers trained, counted from the top", low=0, high=1000, choices=("all", "auto")
+        "layers trained, counted from the top; all with the word embeddings",
+        low=0,
+        high=1000,
+        choices=("all", "layers", "auto"),
     )
     pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
     pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
@@ -48,7 +52,7 @@ class Settings:
     weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
     clip: float = _setting("largest gradient norm", low=1e-6, high=1e6)
     view: str = _setting("how a training text is varied", choices=("replace", "drop", "shorten", "none"))
-    view_rate: float = _setting("share of the tokens varied", low=0.0, high=0.9)
+    view_rate: float | str = _setting("share of the tokens varied", low=0.0, high=0.9, choices=("auto",))
     view_tokens: int = _setting("longest view in tokens, if it is shortened", low=3, high=32768)
     neighbours: int | str = _setting("k, neighbours per text", low=1, high=100_000, choices=("auto",))
     momentum: float = _setting("α of the momentum encoder; 0 makes it the query encoder", low=0.0, high=0.9999)
@@ -78,8 +82,9 @@ class Settings:
         """A copy in which nothing is "auto" any more."""
         k, epochs, layers = self.neighbours, self.epochs, self.trained_layers
         if layers == "auto":
-            layers = TOP_LAYERS if are_long(texts) else "all"
+            layers = TOP_LAYERS if are_long(texts) else "layers"
         return self.with_(
+            view_rate=view_rate_for(len(texts)) if self.view_rate == "auto" else self.view_rate,
             neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
@@ -97,6 +102,11 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
 def epochs_for(n_texts: int) -> int:
     """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
     return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
+
+
+def view_rate_for(n_texts: int) -> float:
+    """The paper's quarter of the tokens; more of them if there are few texts."""
+    return 0.4 if n_texts < FEW else 0.25
 
 
 def are_long(texts: Sequence[str]) -> bool:

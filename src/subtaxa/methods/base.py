@@ -107,7 +107,7 @@ class Method:
         return self.tower(*self.encoder.inputs(self._view(batch)))
 
     def _view(self, batch: Batch) -> Batch:
-        rate = self.settings.view_rate
+        rate = float(self.settings.view_rate)
         if self.settings.view == "replace":
             ids = replace_tokens(batch.input_ids, batch.ordinary, rate, self.encoder.vocabulary)
             return batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were

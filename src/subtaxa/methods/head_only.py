@@ -24,6 +24,7 @@ class HeadOnly(SoftDNA):
         "batch_size": 256,
         "learning_rate": 1e-3,
         "view": "drop",
+        "view_rate": 0.4,
     }
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:

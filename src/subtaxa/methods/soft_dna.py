@@ -44,7 +44,7 @@ class SoftDNA(QueueMethod):
         "epochs": "auto",
         "learning_rate": 2e-4,
         "view": "shorten",
-        "view_rate": 0.4,
+        "view_rate": "auto",
         "view_tokens": 128,
         "neighbours": "auto",
     }

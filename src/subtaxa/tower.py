@@ -1,0 +1,101 @@
+"""The part of an encoder that is trained: its transformer from a chosen layer up, then its pooling.
+
+B texts in a batch, L tokens, D dimensions.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from torch import Tensor, nn
+
+from subtaxa.errors import SettingError
+
+
+class Tower(nn.Module):
+    """The part of the encoder that is trained: transformer layers, then the model's own pooling."""
+
+    def __init__(self, transformer: nn.Module, pooling: nn.ModuleList, *, cut: int) -> None:
+        super().__init__()
+        self.transformer, self.pooling, self.cut = transformer, pooling, cut
+
+    def forward(
+        self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features (B, D).
+
+        With a `layer`, counted from the bottom of the whole encoder, two of them: that layer's and the last's.
+        Of a layer below the tower only the tower's inputs are known: they stand in its place.
+        """
+        if layer is None:
+            return self._pool(self.states(inputs, attention_mask), attention_mask)  # (B, D)
+        if layer <= self.cut:
+            shallow, deep = inputs, self.states(inputs, attention_mask)
+        else:
+            caught: list[Tensor] = []
+
+            def catch(module: nn.Module, args: Any, output: Any) -> None:
+                caught.append(output if isinstance(output, Tensor) else output[0])
+
+            # Not by output_hidden_states: transformers hooks each model that is asked, and this one shares its layers.
+            handle = layers_of(self.transformer, self.cut)[layer - self.cut - 1].register_forward_hook(catch)
+            try:
+                deep = self.states(inputs, attention_mask)
+            finally:
+                handle.remove()
+            shallow = caught[0]
+        return self._pool(shallow, attention_mask), self._pool(deep, attention_mask)  # (B, D) each
+
+    def states(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
+        """The last layer's token states (B, L, D), before pooling."""
+        name = "inputs_embeds" if self.cut else "input_ids"
+        out = self.transformer(**{name: inputs, "attention_mask": attention_mask.long()})
+        return out.last_hidden_state  # (B, L, D)
+
+    def _pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
+        features = {"token_embeddings": states, "attention_mask": attention_mask.long()}
+        for module in self.pooling:
+            features = module(features)
+        return features["sentence_embedding"]  # (B, D)
+
+
+def layers_of(transformer: nn.Module, cut: int = 0) -> nn.ModuleList:
+    """The stack of transformer layers, whatever the architecture calls it; `cut` of them have been left out."""
+    depth = getattr(transformer.config, "num_hidden_layers", -1) - cut
+    for module in transformer.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == depth:
+            return module
+    raise SettingError(f"cannot find the layers of {type(transformer).__name__}: use a BERT-like encoder")
+
+
+def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, cut: int) -> nn.Module:
+    """A view of the transformer that starts at layer `cut` and takes that layer's input as `inputs_embeds`.
+
+    It shares the weights: only the containers on the way to the layers are copied, and the embeddings are passed by.
+    """
+
+    def rebuild(module: nn.Module) -> nn.Module:
+        if module is layers:
+            return nn.ModuleList(list(layers)[cut:])
+        if not any(child is layers for child in module.modules()):
+            return module
+        twin = copy.copy(module)
+        twin._modules = {name: rebuild(child) for name, child in module._modules.items() if child is not None}
+        twin._modules |= {name: None for name, child in module._modules.items() if child is None}
+        return twin
+
+    tail = rebuild(transformer)
+    if not isinstance(getattr(tail, "embeddings", None), nn.Module):
+        raise SettingError(f'{type(transformer).__name__} cannot be cut: use trained_layers="all"')
+    tail.embeddings = _PassThrough()
+    if isinstance(getattr(tail, "pooler", None), nn.Module):
+        tail.pooler = None  # type: ignore[assignment]
+    return tail
+
+
+class _PassThrough(nn.Module):
+    """Stands where the embeddings were: its input is already the state that the next layer expects."""
+
+    def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
+        return inputs_embeds
