@@ -13,7 +13,7 @@ from subtaxa.errors import SettingError
 
 LONG = 400  # characters: then training every layer takes too long, and
 TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once and for all
-FEW = 6400  # texts, a hundred steps an epoch: with fewer, views that differ more keep them from being learnt by heart
+FEW = 6400  # texts, a hundred steps an epoch: with fewer there is time to train all weights, and views must differ more
 
 
 BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}  # what can read new texts, and the libraries it needs
@@ -82,7 +82,7 @@ class Settings:
         """A copy in which nothing is "auto" any more."""
         k, epochs, layers = self.neighbours, self.epochs, self.trained_layers
         if layers == "auto":
-            layers = TOP_LAYERS if are_long(texts) else "layers"
+            layers = TOP_LAYERS if are_long(texts) else "all" if len(texts) < FEW else "layers"
         return self.with_(
             view_rate=view_rate_for(len(texts)) if self.view_rate == "auto" else self.view_rate,
             neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
