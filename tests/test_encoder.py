@@ -60,6 +60,19 @@ def test_word_embeddings_are_trained_only_with_all(tiny_encoder: str, layers: in
     assert frozen - {"pooler"} == (set() if layers == "all" else {"embeddings"})
 
 
+@pytest.mark.parametrize("layers", ["all", 2])
+@pytest.mark.parametrize(("dropout", "same"), [(None, False), (0.0, True)])
+def test_dropout_is_the_models_own_or_as_told(
+    tiny_encoder: str, layers: int | str, dropout: float | None, same: bool
+) -> None:
+    encoder = Encoder(tiny_encoder, trained_layers=layers, dropout=dropout)
+    encoder.pipeline.train()
+    encoder.tower.train()
+    batch = encoder.batch(encoder.tokenise(TEXTS), torch.arange(len(TEXTS)))
+    inputs = encoder.inputs(batch)
+    assert torch.equal(encoder.tower(*inputs), encoder.tower(*inputs)) == same
+
+
 def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path: Path) -> None:
     encoder = Encoder(tiny_encoder, trained_layers=1)
     with torch.no_grad():

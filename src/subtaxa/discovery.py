@@ -79,6 +79,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         pooling: str | None = None,
         max_tokens: int | str | None = None,
         trained_layers: int | str | None = None,
+        dropout: float | str | None = None,
         pretrain_epochs: int | None = None,
         pretrain_patience: int | None = None,
         pretrain_holdout: float | None = None,

@@ -20,7 +20,7 @@ from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
 from subtaxa.room import available
 from subtaxa.tokens import IN_CACHE, Batch, Tokens
-from subtaxa.tower import Tower, layers_of, without_lower_layers
+from subtaxa.tower import Tower, layers_of, set_dropout, without_lower_layers
 
 CACHE_SHARE = 0.25  # of the free memory may hold cached hidden states
 CHUNK_TOKENS = 8192  # that a GPU reads at a time
@@ -37,12 +37,15 @@ class Encoder:
         pooling: str = "model",
         max_tokens: int | None = None,
         trained_layers: int | str = "all",
+        dropout: float | None = None,
     ) -> None:
         torch.set_num_threads(min(torch.get_num_threads(), cpu_count()))  # what this process may use, not what there is
         self.pipeline = load_pipeline(name, pooling)
         if max_tokens is not None:
             self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
         transformer = self.pipeline[0].model
+        if dropout is not None:
+            set_dropout(transformer, dropout)
         layers = layers_of(transformer)
         self.depth = len(layers)
         if isinstance(trained_layers, int) and trained_layers > len(layers):

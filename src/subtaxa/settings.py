@@ -38,6 +38,9 @@ class Settings:
         high=1000,
         choices=("all", "layers", "auto"),
     )
+    dropout: float | str = _setting(
+        "share of an encoder's states that training leaves out", low=0.0, high=0.9, choices=("model",)
+    )
     pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
     pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
     pretrain_holdout: float = _setting("share held out to choose the best pretraining epoch", low=0.01, high=0.5)
@@ -177,6 +180,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "pooling": "cls",
         "max_tokens": "model",
         "trained_layers": "all",
+        "dropout": "model",
         "pretrain_epochs": 100,
         "pretrain_patience": 20,
         "pretrain_holdout": 0.2,

@@ -60,6 +60,13 @@ class Tower(nn.Module):
         return features["sentence_embedding"]  # (B, D)
 
 
+def set_dropout(transformer: nn.Module, share: float) -> None:
+    """Training leaves out this share of all states, attention included."""
+    for module in transformer.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+
+
 def layers_of(transformer: nn.Module, cut: int = 0) -> nn.ModuleList:
     """The stack of transformer layers, whatever the architecture calls it; `cut` of them have been left out."""
     depth = getattr(transformer.config, "num_hidden_layers", -1) - cut

@@ -44,7 +44,13 @@ Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something th
 def encoder_for(settings: Settings) -> Encoder:
     """The encoder as the settings want it, not yet trained."""
     limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
-    return Encoder(settings.encoder, pooling=settings.pooling, max_tokens=limit, trained_layers=settings.trained_layers)
+    return Encoder(
+        settings.encoder,
+        pooling=settings.pooling,
+        max_tokens=limit,
+        trained_layers=settings.trained_layers,
+        dropout=None if settings.dropout == "model" else float(settings.dropout),
+    )
 
 
 def train(

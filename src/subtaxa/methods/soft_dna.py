@@ -40,6 +40,7 @@ class SoftDNA(QueueMethod):
 
     own: ClassVar = {
         "trained_layers": "auto",
+        "dropout": 0.0,
         "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
