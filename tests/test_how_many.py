@@ -71,24 +71,24 @@ def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_t
 def test_the_peak_is_where_the_texts_around_it_are_clearest_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """One total that is clear by luck does not win against several that are nearly so; the bounds hold."""
     data = blobs([[30] * 8, [30] * 8], spread=0.05)
-    tried = _Tried(Forest(data.features, data.labels), {}, 0)
+    tried = _Tried(Forest(data.features, data.labels), {})
     curve = {total: 0.5 - 0.002 * abs(total - 100) for total in range(2, 400)} | {91: 0.51}
     monkeypatch.setattr(tried, "clear", curve.__getitem__)
     assert max(curve, key=curve.__getitem__) == 91
-    assert abs(tried.peak(96, 60, 140) - 100) <= 2
-    assert tried.peak(96, 60, 90) <= 90
-    assert tried.peak(96, 103, 140) >= 103
-    assert tried.peak(300, 300, 300) == 300  # a peak so sharp that nothing beside it is plausible
+    assert abs(tried.peak(96, 60, 140, 400) - 100) <= 2
+    assert tried.peak(96, 60, 90, 400) <= 90
+    assert tried.peak(96, 103, 140, 400) >= 103
+    assert tried.peak(300, 300, 300, 400) == 300  # a peak so sharp that nothing beside it is plausible
 
 
 def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
     """Polished and merged with the better regard to sizes, they are at least as clear as the bare cut of the trees."""
     data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.12)
     forest = Forest(data.features, data.labels)
-    tried = _Tried(forest, {}, 0)
+    tried = _Tried(forest, {})
     for total in (4, 7, 10):
         bare = silhouettes(data.features, forest.cut(forest.share_out(total)), total, tried.rows).mean()
-        assert tried.clear(total) >= bare - 1e-6
+        assert tried.silhouette(total) >= bare - 1e-6
     assert tried.clear(7) == max(tried.clear(total) for total in range(2, 14))
 
 

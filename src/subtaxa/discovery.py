@@ -21,7 +21,7 @@ from subtaxa.describing import describe
 from subtaxa.editable import Editable, Trained
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
-from subtaxa.how_many import Choice, choose, given, readable
+from subtaxa.how_many import Choice, Judged, choose, given, readable
 from subtaxa.identity import open_checkpoint, unless_refused
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
@@ -142,9 +142,10 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             torch.from_numpy(numbers),
             len(names),
             number,
-            estimating,
+            unknown=want.total is None,
+            estimating=estimating,
+            fixed=want.fixed,
             words=words,
-            numbers=partial(_chosen, want=want, granularity=self.granularity, seed=self.seed),
         )
         folder = open_checkpoint(checkpoint, data, settings, self.get_params())
         with unless_refused(folder), naming():
@@ -152,7 +153,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         features, before = outcome.after.numpy(), outcome.before.numpy()
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)
-            choices = _choices(forest, want, self.granularity, self.seed)
+            choices = _choices(forest, want, self.granularity, outcome.judged)
             clusters = categories(forest, [choice.chosen for choice in choices], step.advance)
         with progress.step("Measuring how sure they are", len(ordered)) as step:
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
@@ -327,12 +328,8 @@ def _as_texts(texts: Sequence[str]) -> list[str]:
     return [clean(str(text)) for text in texts]
 
 
-def _choices(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[Choice]:
+def _choices(forest: Forest, want: Wanted, granularity: str, judged: Judged | None) -> list[Choice]:
     """How many categories each label gets."""
     if want.total is not None and not want.fixed:
         return given(forest.share_out(want.total))
-    return choose(forest, granularity, want.fixed, seed)
-
-
-def _chosen(forest: Forest, want: Wanted, granularity: str, seed: int) -> list[int]:
-    return [choice.chosen for choice in _choices(forest, want, granularity, seed)]
+    return choose(forest, granularity, want.fixed, judged)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from subtaxa import parallel
-from subtaxa.clustering import Forest
+from subtaxa.clustering import Forest, unit
 from subtaxa.encoder import Encoder
-from subtaxa.how_many import choose
+from subtaxa.how_many import Judged, judge
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import neighbours_for
 
@@ -58,26 +58,38 @@ class QueueMethod(Method):
         self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def fill(self, features: Tensor, epoch: int) -> None:
-        """Renew every row of the queue. If nobody said how many categories there are, k follows what they show.
+        """Renew every row of the queue."""
+        self.queue.refresh(features)
+        self.judge(epoch)
+
+    def compared(self) -> Tensor:
+        """What texts are compared by (N, D)."""
+        return self.queue.rows
+
+    def judge(self, epoch: int) -> None:
+        """If nobody said how many categories there are, see how many the texts show, once; k follows.
 
         Before training the features are blurred: the first epoch has few neighbours, which are safe. Later than after
-        the second the features show what k has made of them: what was lumped together by mistake would lump ever more.
+        the first the features show what k has made of them: what was lumped together by mistake looks like one. A lone
+        label is not judged here: nothing tells whether it is one category before training is over.
         """
-        self.queue.refresh(features)
-        if epoch in (1, 2) and self.data.estimating:
-            self.k = parallel.from_first(lambda: self._shown(features))
-
-    def _shown(self, features: Tensor) -> int:
-        """The k that fits the number of categories that the features show."""
-        choices = choose(Forest(features.cpu().numpy(), self.data.labels.cpu().numpy()))
-        return neighbours_for(len(self.data), sum(choice.chosen for choice in choices))
+        if epoch != 1 or not self.data.unknown or self.data.n_labels == 1:
+            return
+        rows, labels = self.compared(), self.data.labels
+        self.judged = parallel.from_first(
+            lambda: judge(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
+        )
+        if self.data.estimating:
+            self.k = neighbours_for(len(self.data), self.judged.total)
 
     def state(self) -> dict[str, Tensor]:
+        judged = {} if self.judged is None else self.judged._asdict()
         return {
             "queue": self.queue.rows,
             "positives": self.positives.int(),
             "weights": self.weights,
             "k": torch.tensor([self.k]),
+            **{f"judged_{name}": torch.from_numpy(part) for name, part in judged.items()},
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
@@ -85,3 +97,5 @@ class QueueMethod(Method):
         self.k = int(state["k"])
         self.positives = state["positives"].long().to(self.encoder.device)
         self.weights = state["weights"].to(self.encoder.device)
+        if "judged_take" in state:
+            self.judged = Judged(*(state[f"judged_{name}"].numpy() for name in Judged._fields))

@@ -1,6 +1,6 @@
 """How many categories there are below each label, when the user does not say: as many as are clear-cut.
 
-N texts, n of them looked at, K categories.
+N texts, n of them looked at, T totals tried, L labels, K categories.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import SAMPLE, Forest, clearest
+from subtaxa.clustering import SAMPLE, Forest, Ints, clearest
 
 NEARLY = 0.05  # clearness this near the best is plausible
-SHIFT = 0.12  # clearness given up for a coarser or finer result
+SHIFT = 0.12  # clearness given up for a coarser or finer result, which has at least
+STEP = 0.1  # fewer or more categories
 TEXTS = 20_000  # of more than that, so many show which number is best
 TRIED = 50  # totals looked at, and around the clearest
 FINE = 20  # more
@@ -38,93 +39,135 @@ class Choice(NamedTuple):
     curve: tuple[tuple[int, float], ...]  # empty where the number was given
 
 
+class Judged(NamedTuple):
+    """How clear-cut the categories of each label looked for every total that was tried, and the totals to take."""
+
+    numbers: Ints  # (T, L) how each total was shared out
+    clear: NDArray[np.float64]  # (T, L)
+    take: Ints  # (5,) the coarse total, the lowest plausible, the normal, the highest plausible, the fine
+
+    @property
+    def total(self) -> int:
+        return int(self.take[2])
+
+
 def given(numbers: Sequence[int]) -> list[Choice]:
     """Numbers that were not chosen but asked for."""
     return [Choice(number, number, number, ()) for number in numbers]
 
 
 def choose(
-    forest: Forest, granularity: str = "normal", fixed: Mapping[int, int] | None = None, seed: int = 0
+    forest: Forest,
+    granularity: str = "normal",
+    fixed: Mapping[int, int] | None = None,
+    judged: Judged | None = None,
 ) -> list[Choice]:
-    """The number of categories below each label that makes them the clearest: by the mean silhouette over all texts.
+    """The number of categories below each label: the total that was `judged` the best, by these texts or by others,
+    shared out among the labels as this forest has it."""
+    fixed = fixed or {}
+    if len(fixed) == len(forest.trees):
+        return given(forest.share_out(sum(fixed.values()), fixed))
+    judged = judged or judge(forest, fixed)
+    coarse, low, normal, high, fine = np.minimum(judged.take, _most(forest, fixed)).tolist()
+    taken = {"coarse": coarse, "normal": normal, "fine": fine}[granularity]
+    shares = zip(*(forest.share_out(total, fixed) for total in (taken, low, high)), strict=True)
+    return [
+        Choice(own, lowest, highest, () if label in fixed else _curve(judged, label, own))
+        for label, (own, lowest, highest) in enumerate(shares)
+    ]
+
+
+def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
+    """The total that makes the texts the clearest: by their mean silhouette, less the share of those below zero.
 
     Each total is shared out by cutting all trees at one height, so that a label is divided no finer than the others,
     and judged by the categories that it leads to. A text is compared with every other category, also of other labels: a
     label of one kind stays whole, because its halves would be nearer to each other than the whole is to any other
-    label. Totals about as clear as the best are plausible. Totals close to each other are judged together, since a
+    label. A text with a silhouette below zero is misplaced: a total too large or too small has more of them. Totals
+    about as clear as the best are plausible. Totals close to each other are judged together, since a
     single one may be lucky. Coarse and fine go further, to what is still fairly clear. If no total stands out, it is
     about √N, the number that leaves as many texts to a category as there are categories.
     """
-    n = len(forest.features)
+    n, fixed = len(forest.features), fixed or {}
     forest = forest.thinned(TEXTS)
-    tried = _Tried(forest, fixed or {}, seed)
-    if len(tried.fixed) == len(forest.trees):
-        return given(forest.share_out(tried.least, fixed))
-    last = min(tried.most, max(tried.least, 2 * readable(n)))
+    tried = _Tried(forest, fixed)
+    most = _most(forest, fixed)
+    last = min(most, max(tried.least, 2 * readable(n)))
     totals = sorted(set(np.geomspace(tried.least, last, TRIED).round().astype(int).tolist()))
     level = tried.level(totals)
     best = int(level.argmax())
-    low, high = _nearly(totals, level, NEARLY * abs(level[best]))
-    coarse, fine = _nearly(totals, level, SHIFT * abs(level[best]))
-    normal = tried.peak(totals[best], low, high)
-    if best >= len(totals) - 3 and last < tried.most:  # ever finer is ever clearer: nothing stands out
+    scale = abs(tried.silhouette(totals[best]))
+    low, high = _nearly(totals, level, NEARLY * scale)
+    coarse, fine = _nearly(totals, level, SHIFT * scale)
+    normal = tried.peak(totals[best], low, high, most)
+    coarse = max(tried.least, min(coarse, int(normal * (1 - STEP))))
+    fine = min(most, max(fine, int(normal * (1 + STEP)) + 1))
+    if best >= len(totals) - 3 and last < most:  # ever finer is ever clearer: nothing stands out
         coarse, low, normal, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in NOTHING_STANDS_OUT)
-    if len(forest.trees) == 1 and max(map(tried.clear, totals)) < LONE_FLOOR:
+    if len(forest.trees) == 1 and max(map(tried.silhouette, totals)) < LONE_FLOOR:
         low = normal = high = coarse = fine = 1
-    return tried.choices({"coarse": coarse, "normal": normal, "fine": fine}[granularity], low, high)
+    return tried.judged((coarse, low, normal, high, fine))
 
 
 class _Tried:
     """Totals that were tried: how each is shared out among the labels, and how clear-cut the texts then are."""
 
-    def __init__(self, forest: Forest, fixed: Mapping[int, int], seed: int) -> None:
+    def __init__(self, forest: Forest, fixed: Mapping[int, int]) -> None:
         self.forest, self.fixed = forest, fixed
-        labels, n = len(forest.trees), len(forest.features)
-        self.rows = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
+        n = len(forest.features)
+        self.rows = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
         self.owner = forest.labels[self.rows]  # (n,) the label of each text that is looked at
-        self.least = sum(fixed.get(label, 1) for label in range(labels))
-        self.most = self.least + sum(tree.most - 1 for i, tree in enumerate(forest.trees) if i not in fixed)
+        self.least = sum(fixed.get(label, 1) for label in range(len(forest.trees)))
         self.numbers: dict[int, list[int]] = {}
-        self.scores: dict[int, NDArray[np.float64]] = {}  # of each text that is looked at
+        self.scores: dict[int, NDArray[np.float64]] = {}  # (n,) of each text that is looked at
 
-    def clear(self, total: int) -> float:
-        """How clear-cut the texts are at this total."""
+    def silhouette(self, total: int) -> float:
+        """The mean silhouette of the texts at this total."""
         if total not in self.scores:
             self.numbers[total] = self.forest.share_out(total, self.fixed)
             self.scores[total] = clearest(self.forest, self.numbers[total], self.rows, POWERS)[1]
         return float(self.scores[total].mean())
 
-    def level(self, totals: Sequence[int], width: float = CLOSE) -> NDArray[np.float64]:
+    def clear(self, total: int) -> float:
+        """How clear-cut the texts are at this total."""
+        return self.silhouette(total) - float((self.scores[total] < 0).mean())
+
+    def level(self, totals: Sequence[int]) -> NDArray[np.float64]:
         """How clear-cut the texts are around each of these totals."""
-        close = np.abs(np.subtract.outer(np.log(totals), np.log(totals))) < width
+        apart = np.abs(np.subtract.outer(np.log(totals), np.log(totals)))
+        close = np.maximum(0.0, 1.0 - apart / CLOSE)  # (T, T) the closer, the more it counts
         return np.asarray(close @ np.array([self.clear(total) for total in totals]) / close.sum(1))
 
-    def peak(self, total: int, low: int, high: int) -> int:
+    def peak(self, total: int, low: int, high: int, most: int) -> int:
         """The clearest of the totals close to this one, from low to high, on a finer scale."""
         scale = np.round(total * np.exp(np.linspace(-1.5 * CLOSE, 1.5 * CLOSE, FINE))).astype(int).tolist()
-        near = sorted(near for near in {total, *scale} if self.least <= near <= self.most)
-        level = self.level(near, CLOSE / 2)
+        near = sorted(near for near in {total, *scale} if self.least <= near <= most)
+        level = self.level(near)
         return max(zip(level, near, strict=True), key=lambda pair: (low <= pair[1] <= high, pair[0]))[1]
 
-    def choices(self, taken: int, low: int, high: int) -> list[Choice]:
-        """What these totals mean for each label, with its curve over all totals tried."""
-        for total in (taken, low, high):
+    def judged(self, take: Sequence[int]) -> Judged:
+        """All that was tried, each label by itself."""
+        for total in take:
             self.clear(total)
-        labels = len(self.forest.trees)
+        totals, labels = sorted(self.scores), len(self.forest.trees)
         size = np.maximum(np.bincount(self.owner, minlength=labels), 1)
-        curves: list[dict[int, float]] = [{} for _ in range(labels)]
-        for total in sorted(self.scores):
-            for label, clear in enumerate(np.bincount(self.owner, self.scores[total], labels) / size):
-                curves[label][self.numbers[total][label]] = float(clear)
-        return [
-            Choice(
-                self.numbers[taken][label],
-                self.numbers[low][label],
-                self.numbers[high][label],
-                () if label in self.fixed else tuple(sorted(curves[label].items())),
-            )
-            for label in range(labels)
+        clear = [
+            np.bincount(self.owner, self.scores[total] - (self.scores[total] < 0), labels) / size for total in totals
         ]
+        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
+
+
+def _curve(judged: Judged, label: int, chosen: int) -> tuple[tuple[int, float], ...]:
+    """How clear each number of a label looked; of a chosen one that was not tried, between its neighbours."""
+    curve = dict(zip(judged.numbers[:, label].tolist(), judged.clear[:, label].tolist(), strict=True))
+    places = sorted(curve)
+    curve.setdefault(chosen, float(np.interp(chosen, places, [curve[place] for place in places])))
+    return tuple(sorted(curve.items()))
+
+
+def _most(forest: Forest, fixed: Mapping[int, int]) -> int:
+    """The largest total there can be."""
+    return sum(fixed.get(label, tree.most) for label, tree in enumerate(forest.trees))
 
 
 def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) -> tuple[int, int]:

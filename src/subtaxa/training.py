@@ -10,6 +10,7 @@ from torch import Tensor
 
 from subtaxa.encoder import Encoder
 from subtaxa.finite import NotFinite
+from subtaxa.how_many import Judged
 from subtaxa.methods import method_class
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress
@@ -36,6 +37,7 @@ class Outcome:
     history: History
     before: Tensor  # (N, D) features of all texts before training
     after: Tensor  # (N, D)
+    judged: Judged | None = None  # how many categories the texts showed in between, if the method looked
 
 
 Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something that does the same elsewhere
@@ -61,8 +63,9 @@ def train(
     progress: Progress,
     folder: Path | None = None,
     watcher: Watcher | None = None,
-) -> History:
-    """Train the encoder in place. With a `folder`, a stopped training continues from there."""
+) -> tuple[History, Judged | None]:
+    """Train the encoder in place. With a `folder`, a stopped training continues from there. Returns the history, and
+    how many categories the texts showed on the way, if the method looked."""
     chosen = method_class(settings.method)
     history: History = []
     if settings.pretrain_epochs:
@@ -71,7 +74,9 @@ def train(
         rows = trainer.run("Pretraining on the labels", method, encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
-    return history + trainer.run("Training", chosen(settings), encoder, data, int(settings.epochs), watcher)
+    learner = chosen(settings)
+    history += trainer.run("Training", learner, encoder, data, int(settings.epochs), watcher)
+    return history, learner.judged
 
 
 def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
@@ -85,10 +90,10 @@ def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
         tokens = encoder.cache_lower(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
     data = replace(data, tokens=tokens, untrained=before)
-    history = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    history, judged = train(encoder, data, job.settings, job.seed, progress, job.folder)
     with progress.step("Placing all texts", count) as step:
         try:
             after = encoder.features(tokens, advance=step.advance)
         except NotFinite as error:
             raise error.at("after training") from error
-    return Outcome(history, before.cpu(), after.cpu())
+    return Outcome(history, before.cpu(), after.cpu(), judged)

@@ -139,7 +139,7 @@ def _train(
         (lambda: encoder.features(test_tokens).cpu().numpy()) if curves else None,
     )
     before = watcher.epoch()
-    history = train(encoder, data, settings, seed, progress, checkpoint, watcher)
+    history, _ = train(encoder, data, settings, seed, progress, checkpoint, watcher)
     with progress.step("Placing all texts", len(tokens) + len(test_tokens)) as step:
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
     return features[0], features[1], [{"epoch": 0, **before}, *history]

@@ -44,7 +44,7 @@ class RayFit:
         weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.pipeline.eval()
-        return Outcome(found["history"], torch.tensor(found["before"]), torch.tensor(found["after"]))
+        return Outcome(found["history"], torch.tensor(found["before"]), torch.tensor(found["after"]), found["judged"])
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
         """What the first worker returns."""
@@ -79,8 +79,8 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
     if not first:
         return {}
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
-    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}
-    return {"history": outcome.history, "weights": weights, **features}  # Ray does not take tensors back
+    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}  # Ray does not take tensors back
+    return {"history": outcome.history, "weights": weights, "judged": outcome.judged, **features}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from subtaxa.clustering import Forest
 from subtaxa.encoder import Encoder
+from subtaxa.how_many import Judged, choose
 from subtaxa.settings import Settings
 from subtaxa.tokens import Batch, Tokens
 from subtaxa.views import drop_tokens, replace_tokens, shorten
@@ -20,25 +21,26 @@ from subtaxa.views import drop_tokens, replace_tokens, shorten
 @dataclass(frozen=True)
 class TrainingData:
     """What a method may see: tokens, coarse labels, and how many categories there are to be in all: as the user said,
-    or a first guess if `estimating`. There is no field for fine labels."""
+    or a first guess. There is no field for fine labels."""
 
     tokens: Tokens
     labels: Tensor  # (N,) coarse label numbers
     n_labels: int
     n_categories: int
-    estimating: bool = False
+    unknown: bool = False  # the number of categories: `n_categories` is a first guess
+    estimating: bool = False  # k follows the number that the texts show
+    fixed: Mapping[int, int] = field(default_factory=dict)  # numbers of categories that were given for some labels
     untrained: Tensor | None = None  # (N, D) the encoder's features before training, if they are known
     words: Tensor | None = None  # (N, W) which words the texts have (words.py), if anybody looked
-    numbers: Callable[[Forest], Sequence[int]] | None = None  # of categories below each label, as the features show
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def share_out(self, forest: Forest) -> Sequence[int]:
-        """How many categories each label is to have."""
-        if self.numbers is not None:
-            return self.numbers(forest)
-        return forest.share_out(min(max(self.n_categories, self.n_labels), forest.most))
+    def share_out(self, forest: Forest, judged: Judged | None = None) -> Sequence[int]:
+        """How many categories each label is to have, as they were judged or else as we were told."""
+        if judged is not None:
+            return [choice.chosen for choice in choose(forest, fixed=self.fixed, judged=judged)]
+        return forest.share_out(min(max(self.n_categories, self.n_labels), forest.most), self.fixed)
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""
@@ -59,6 +61,8 @@ class Method:
     encoder: Encoder
     data: TrainingData
     tower: nn.Module  # the query encoder; the trainer may wrap it for several processes
+
+    judged: Judged | None = None  # how many categories the texts showed, if the method looked
 
     # What `begin_epoch` retrieved: neighbours (N, k) and one mask (N, k) per filter stage, for whoever watches.
     mined: tuple[Tensor, Mapping[str, Tensor]] | None = None

@@ -40,7 +40,7 @@ class SoftDNA(QueueMethod):
 
     own: ClassVar = {
         "trained_layers": "auto",
-        "dropout": 0.0,
+        "dropout": "auto",
         "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
@@ -56,7 +56,6 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        self.word_weight = self.weigh_words(epoch)
         log = self.settle() if self.settling(epoch) else {}
         log = log or self.look_around(epoch)
         return {"word_weight": self.word_weight, **log, "retrieval_seconds": time.perf_counter() - begun}
@@ -80,7 +79,8 @@ class SoftDNA(QueueMethod):
         """Pull each text to those of its found category in the coming epoch, if the categories are even."""
         rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
         forest = Forest(rows, labels)
-        fellows, sure, sizes = members(rows, labels, categories(forest, self.data.share_out(forest)))  # (N, k) each
+        found = categories(forest, self.data.share_out(forest, self.judged))
+        fellows, sure, sizes = members(rows, labels, found)  # (N, k) each
         if evenness(sizes) < EVEN:
             return {}
         self.positives, self.weights = (torch.from_numpy(part).to(self.encoder.device) for part in (fellows, sure))
@@ -91,6 +91,11 @@ class SoftDNA(QueueMethod):
         """The queue takes the features of all texts as they are, not of views."""
         known = self.data.untrained if epoch == 0 else None
         self.fill(self.encoder.features(self.data.tokens) if known is None else known, epoch)
+
+    def fill(self, features: Tensor, epoch: int) -> None:
+        self.queue.refresh(features)
+        self.word_weight = self.weigh_words(epoch)
+        self.judge(epoch)
 
     def weigh_words(self, epoch: int) -> float:
         """How much the words count in this epoch: never more than in the first, and as much where the encoder reads
