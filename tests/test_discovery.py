@@ -62,16 +62,16 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
 ) -> None:
     told = []
 
-    def train(encoder: Encoder, data: TrainingData, *others: object) -> list[dict[str, float]]:
-        told.append((data.n_categories, data.estimating))
-        return []
+    def train(encoder: Encoder, data: TrainingData, *others: object) -> tuple[list[dict[str, float]], None]:
+        told.append((data.n_categories, data.unknown, data.estimating))
+        return [], None
 
     monkeypatch.setattr(training, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
     Discovery("auto", **quick).fit(TEXTS, LABELS)
     Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k
     many = readable(len(TEXTS))
-    assert told == [(6, False), (many, True), (many, False)]
+    assert told == [(6, False, False), (many, True, True), (many, True, False)]
 
 
 def test_some_labels_can_be_given_and_the_rest_is_found(quick: dict[str, object]) -> None:

@@ -10,7 +10,7 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest, silhouettes
-from subtaxa.how_many import _Tried, choose, given
+from subtaxa.how_many import _Tried, choose, given, judge
 
 
 def clearest(data: Planted) -> int:
@@ -90,6 +90,30 @@ def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
         bare = silhouettes(data.features, forest.cut(forest.share_out(total)), total, tried.rows).mean()
         assert tried.silhouette(total) >= bare - 1e-6
     assert tried.clear(7) == max(tried.clear(total) for total in range(2, 14))
+
+
+def test_misplaced_texts_count_against_a_total() -> None:
+    data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.3, dim=8)
+    tried = _Tried(Forest(data.features, data.labels), {})
+    for total in (4, 7, 20):
+        misplaced = float((tried.scores[total] < 0).mean()) if tried.silhouette(total) else 0.0
+        assert tried.clear(total) == pytest.approx(tried.silhouette(total) - misplaced)
+    assert tried.clear(20) < tried.silhouette(20)
+
+
+def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
+    """Two categories of the second label have become four since, and two of the first one."""
+    before = blobs([[12] * 4, [12] * 2], spread=0.06)
+    now = blobs([[24] * 2, [6] * 4], spread=0.06)
+    assert (before.labels == now.labels).all()
+    judged = judge(Forest(before.features, before.labels))
+    assert judged.total == 6
+    found = choose(Forest(now.features, now.labels), judged=judged)
+    assert [choice.chosen for choice in found] == [2, 4]
+    for choice in found:
+        numbers, clear = zip(*choice.curve, strict=True)
+        assert choice.chosen in numbers
+        assert min(clear) <= dict(choice.curve)[choice.chosen] <= max(clear)
 
 
 def test_fixed_numbers_stay_and_the_others_are_found() -> None:

@@ -128,7 +128,7 @@ def test_an_encoder_without_a_mask_token_is_refused(tiny_encoder: str) -> None:
 def test_down_is_pretrained_with_masks(tiny_encoder: str) -> None:
     settings, encoder, data, _ = prepared(tiny_encoder, method="down", pretrain_epochs=1, epochs=1)
     assert method_class("down").pretraining == "bert+ce+mlm"
-    first, second = train(encoder, data, settings, 0, Progress())
+    (first, second), _ = train(encoder, data, settings, 0, Progress())
     assert {"coarse", "mlm", "score"} <= set(first)
     assert "alignment" in second
     assert "mlm" not in second

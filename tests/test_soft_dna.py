@@ -11,14 +11,19 @@ import pytest
 import torch
 from test_methods import prepared, resume
 from torch import Tensor
+from torch.nn import functional as F
 
+from subtaxa import feature_queue, how_many
+from subtaxa.clustering import Forest
 from subtaxa.encoder import Encoder
+from subtaxa.how_many import Judged
 from subtaxa.interrupts import Stopped
 from subtaxa.methods import settings_for, soft_dna
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.down import base_at
 from subtaxa.methods.soft_dna import SoftDNA
 from subtaxa.progress import Progress
+from subtaxa.settings import neighbours_for
 from subtaxa.tokens import Batch
 from subtaxa.trainer import History
 from subtaxa.training import train
@@ -253,6 +258,40 @@ def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None
         assert torch.equal(other.state()[name], tensor), name
 
 
+def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Tensor] = []
+
+    def judge(forest: Forest, fixed: dict[int, int]) -> Judged:
+        looked.append(torch.from_numpy(forest.features))
+        return how_many.judge(forest, fixed)
+
+    monkeypatch.setattr(feature_queue, "judge", judge)
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    words = torch.eye(len(data))[:, :5]
+    data = replace(data, n_categories=30, unknown=True, estimating=True, fixed={0: 2}, words=words)
+    monkeypatch.setattr(SoftDNA, "weigh_words", lambda self, epoch: 0.5)
+    method, other = SoftDNA(settings), SoftDNA(settings)
+    for one in (method, other):
+        one.start(encoder, data)
+    first = method.k
+    for epoch in range(4):
+        method.begin_epoch(epoch)
+    (rows,) = looked  # after the first epoch only, and with the words
+    torch.testing.assert_close(rows, F.normalize(torch.cat([features(method), 0.5 * words], dim=1)))
+    assert method.judged is not None
+    assert set(method.judged.numbers[:, 0]) == {2}
+    assert method.k == neighbours_for(len(data), method.judged.total) != first
+    resume(other, method)
+    assert other.judged is not None
+    for ours, theirs in zip(method.judged, other.judged, strict=True):
+        assert (ours == theirs).all()
+    known = SoftDNA(settings)
+    known.start(encoder, replace(data, unknown=False))
+    known.begin_epoch(1)
+    assert known.judged is None
+    assert known.k == first
+
+
 def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     method = begun(tiny_encoder, view="shorten", view_tokens=5)
     inputs, seen = Encoder.inputs, []
@@ -278,7 +317,7 @@ def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, Hist
     """The features and the history after three epochs as a user has them: shortened texts and dropout."""
     settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)
     assert (settings.method, settings.view) == ("soft-dna", "shorten")
-    history = train(encoder, data, settings, 0, Progress(), folder)
+    history, _ = train(encoder, data, settings, 0, Progress(), folder)
     return encoder.features(data.tokens), history
 
 
