@@ -39,7 +39,7 @@ class Settings:
         choices=("all", "layers", "auto"),
     )
     dropout: float | str = _setting(
-        "share of the encoder's states that a step leaves out", low=0.0, high=0.9, choices=("model", "auto")
+        "share of the encoder's states that a step leaves out", low=0.0, high=0.9, choices=("model",)
     )
     pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
     pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
@@ -87,7 +87,6 @@ class Settings:
         if layers == "auto":
             layers = TOP_LAYERS if are_long(texts) else "all" if len(texts) < FEW else "layers"
         return self.with_(
-            dropout=dropout_for(len(texts)) if self.dropout == "auto" else self.dropout,
             view_rate=view_rate_for(len(texts)) if self.view_rate == "auto" else self.view_rate,
             neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
@@ -106,11 +105,6 @@ def neighbours_for(n_texts: int, n_categories: int) -> int:
 def epochs_for(n_texts: int) -> int:
     """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
     return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
-
-
-def dropout_for(n_texts: int) -> float | str:
-    """None, which saves a tenth of the time; the encoder's own if there are few texts."""
-    return "model" if n_texts < FEW else 0.0
 
 
 def view_rate_for(n_texts: int) -> float:

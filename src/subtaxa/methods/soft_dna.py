@@ -40,7 +40,6 @@ class SoftDNA(QueueMethod):
 
     own: ClassVar = {
         "trained_layers": "auto",
-        "dropout": "auto",
         "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
