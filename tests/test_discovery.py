@@ -20,7 +20,8 @@ from subtaxa.bench.scoring import score
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.how_many import Choice, readable
-from subtaxa.methods.base import TrainingData
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.settings import Settings
 
 TEXTS, LABELS, FINE = planted_corpus()
 
@@ -62,9 +63,11 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
 ) -> None:
     told = []
 
-    def train(encoder: Encoder, data: TrainingData, *others: object) -> tuple[list[dict[str, float]], None]:
+    def train(
+        encoder: Encoder, data: TrainingData, settings: Settings, *others: object
+    ) -> tuple[list[dict[str, float]], Method]:
         told.append((data.n_categories, data.unknown, data.estimating))
-        return [], None
+        return [], Method(settings)
 
     monkeypatch.setattr(training, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
@@ -72,6 +75,29 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
     Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k
     many = readable(len(TEXTS))
     assert told == [(6, False, False), (many, True, True), (many, True, False)]
+
+
+def test_words_stay_part_of_a_model_that_cannot_read_the_texts_whole(quick: dict[str, object], tmp_path: Path) -> None:
+    """Of three tokens two are special: the encoder sees one word."""
+    model = Discovery(6, max_tokens=3, **quick).fit(TEXTS, LABELS)
+    vocabulary = model.vocabulary_
+    assert vocabulary is not None
+    assert 0 < vocabulary.weight <= 1
+    alone = model.encoder_.encode(TEXTS).numpy()
+    assert model.features_.shape[1] == alone.shape[1] + vocabulary.width
+    np.testing.assert_allclose(model.transform(TEXTS), model.features_, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(model.features_, axis=1), 1, atol=1e-5)
+    model.save(tmp_path / "run")
+    again = Discovery.load(tmp_path / "run")
+    assert np.array_equal(again.transform(TEXTS), model.transform(TEXTS))
+    new = ["my parcel was lost by the courier", "i forgot my password again"]
+    assert again.predict(new).tolist() == model.predict(new).tolist()
+    (tmp_path / "run" / "words.safetensors").unlink()
+    with pytest.raises(InputError, match=r"words\.safetensors.* is missing"):
+        Discovery.load(tmp_path / "run").transform(new)
+    whole = Discovery(6, **quick).fit(TEXTS, LABELS)
+    assert whole.vocabulary_ is None
+    assert whole.features_.shape[1] == alone.shape[1]
 
 
 def test_some_labels_can_be_given_and_the_rest_is_found(quick: dict[str, object]) -> None:

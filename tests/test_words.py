@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from conftest import planted_corpus
+from planted import unit_rows
 
 from subtaxa import words
-from subtaxa.words import WEIGHTS, _agreement, with_words, word_features, word_weight
+from subtaxa.words import WEIGHTS, Vocabulary, _agreement, joined, with_words, word_features, word_weight
 
 
 def test_texts_that_share_rare_words_are_alike() -> None:
     texts, _, fine = planted_corpus()
-    rows = word_features(texts)
+    rows, _ = word_features(texts)
     similarity = rows @ rows.T
     np.fill_diagonal(similarity, -1)
     near = np.argsort(-similarity, axis=1)[:, :5]
@@ -26,7 +29,7 @@ def test_texts_that_share_rare_words_are_alike() -> None:
 def test_common_words_do_not_count_and_pairs_span_them() -> None:
     """ "der" is in every text; "rote" and "ampel" are neighbours once it is gone."""
     texts = ["rote der ampel", "rote der ampel", *(f"der wort{i % 15} ding{i % 15}" for i in range(30))]
-    rows = word_features(texts)
+    rows, _ = word_features(texts)
     assert rows[0] @ rows[1] == pytest.approx(1.0, abs=1e-4)
     assert abs(rows[0] @ rows[2:].T).max() < 1e-4
     assert rows[2] @ rows[17] == pytest.approx(1.0, abs=1e-4)
@@ -34,20 +37,57 @@ def test_common_words_do_not_count_and_pairs_span_them() -> None:
 
 @pytest.mark.parametrize("texts", [["", "", ""], ["?", "!", "."], ["one", "two", "three"], ["a b", "c"], ["same same"]])
 def test_texts_without_common_words_are_zeros_and_do_no_harm(texts: list[str]) -> None:
-    rows = word_features(texts)
+    rows, _ = word_features(texts)
     assert rows.shape == (len(texts), 1)
     assert not rows.any()
 
 
 def test_same_texts_same_features() -> None:
     texts, _, _ = planted_corpus()
-    assert np.array_equal(word_features(texts), word_features(texts))
+    assert np.array_equal(word_features(texts)[0], word_features(texts)[0])
+
+
+def test_the_vocabulary_reads_further_texts_as_it_read_the_first_and_survives_saving() -> None:
+    texts, _, _ = planted_corpus()
+    rows, vocabulary = word_features(["the the", *texts, "the end", "the end"])
+    assert vocabulary is not None
+    np.testing.assert_allclose(vocabulary.rows(texts), rows[1:-2], atol=1e-5)
+    assert not vocabulary.rows(["", "unheard"]).any()
+    again = Vocabulary.of_arrays(replace(vocabulary, weight=0.75).arrays())
+    assert (again.terms, again.common, again.weight) == (vocabulary.terms, vocabulary.common, 0.75)
+    assert np.array_equal(again.rows(texts), vocabulary.rows(texts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"terms": np.frombuffer(b"one\ntwo", dtype=np.uint8)},
+        {"terms": np.frombuffer(b"\xff", dtype=np.uint8)},
+        {"axes": np.zeros((2, 1), dtype=np.float32)},
+        {"rarity": np.zeros(1)},
+        {"weight": np.zeros(0)},
+    ],
+)
+def test_parts_of_a_vocabulary_that_do_not_fit_are_refused(change: dict[str, np.ndarray]) -> None:
+    _, vocabulary = word_features(planted_corpus()[0])
+    assert vocabulary is not None
+    with pytest.raises((ValueError, IndexError)):
+        Vocabulary.of_arrays(vocabulary.arrays() | change)
+
+
+def test_joined_rows_are_compared_like_features_with_words() -> None:
+    rng = np.random.default_rng(0)
+    features, rows = (unit_rows(rng.normal(size=(5, d))) for d in (4, 3))
+    found = joined(features, rows, 0.5)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(5))
+    np.testing.assert_allclose(found @ found.T, (features @ features.T + 0.25 * rows @ rows.T) / 1.25, atol=1e-6)
+    assert joined(features, rows, 0.0) is features
 
 
 def test_products_are_those_of_the_features_and_of_the_words() -> None:
     features, other = torch.randn(5, 4), torch.randn(5, 3)
-    joined = with_words(features, other, 1.5)
-    torch.testing.assert_close(joined @ joined.T, features @ features.T + 2.25 * other @ other.T)
+    found = with_words(features, other, 1.5)
+    torch.testing.assert_close(found @ found.T, features @ features.T + 2.25 * other @ other.T)
     assert with_words(features, other, 0.0) is features
 
 

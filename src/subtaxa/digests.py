@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.errors import InputError
-from subtaxa.storage import CLUSTERS, FEATURES, MODEL
+from subtaxa.storage import CLUSTERS, FEATURES, MODEL, WORDS
 
 
-def digests(folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, MODEL)) -> dict[str, str]:
+def digests(folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, WORDS, MODEL)) -> dict[str, str]:
     """The SHA-256 of each file of a run that no edit ever touches, by its path in the folder."""
     found = (path for name in names for path in (folder / name, *sorted((folder / name).rglob("*"))))
     files = [path for path in found if path.is_file() and path.name != "README.md"]

@@ -36,7 +36,7 @@ from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
 from subtaxa.training import Engine, Job, encoder_for, learn
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
-from subtaxa.words import word_features
+from subtaxa.words import Vocabulary, joined, word_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,7 +136,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             tokens = encoder.tokenise(ordered, step.advance)
         sizes = fit_into_memory(Sizes.of(encoder, tokens, settings, number), progress)
         with progress.step("Comparing the words"):
-            words = torch.from_numpy(word_features(ordered))
+            words, vocabulary = word_features(ordered)
         training = TrainingData(
             tokens,
             torch.from_numpy(numbers),
@@ -145,12 +145,13 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
             unknown=want.total is None,
             estimating=estimating,
             fixed=want.fixed,
-            words=words,
+            words=torch.from_numpy(words),
         )
         folder = open_checkpoint(checkpoint, data, settings, self.get_params())
         with unless_refused(folder), naming():
             outcome = engine(encoder, Job(training, settings, self.seed, folder, sizes), progress)
-        features, before = outcome.after.numpy(), outcome.before.numpy()
+        weight = outcome.words_kept
+        features, before = (joined(rows.numpy(), words, weight) for rows in (outcome.after, outcome.before))
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)
             choices = _choices(forest, want, self.granularity, outcome.judged)
@@ -180,6 +181,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.timings_: dict[str, float] = dict(progress.timings)
         self.data_: CoarseTexts = data
         self.encoder_ = encoder
+        self.vocabulary_ = replace(vocabulary, weight=weight) if vocabulary is not None and weight else None
         return self
 
     @cached_property
@@ -190,6 +192,13 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         if not hasattr(self, "folder_"):
             raise AttributeError("encoder_ is there after fit or load")
         return load_encoder(self)
+
+    @cached_property
+    def vocabulary_(self) -> Vocabulary | None:
+        """The words that count beside the encoder's features, if any do; of a loaded run read like the encoder."""
+        from subtaxa.runs import load_words
+
+        return load_words(self)
 
     @cached_property
     def reader_(self) -> Encoder | OnnxEncoder:
@@ -204,11 +213,13 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         return self.fit(X, y, **options).labels_
 
     def transform(self, texts: Sequence[str], progress: Progress | None = None) -> Floats:
-        """Unit features (n, D) of new texts by the trained encoder."""
+        """Unit features (n, D) of new texts by the trained encoder, with their words if these count (n, D + W)."""
         check_is_fitted(self, "clusters_")
         texts = _as_texts(texts)
         with (progress or progress_for(quiet=not self.verbose)).step("Reading the texts", len(texts)) as step:
-            return self.reader_.encode(texts, step.advance).cpu().numpy()
+            features = self.reader_.encode(texts, step.advance).cpu().numpy()
+        words = self.vocabulary_
+        return features if words is None else joined(features, words.rows(texts), words.weight)
 
     def predict(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Ints:
         """The category of each text: the nearest centroid, of its own coarse label where `labels` are given.

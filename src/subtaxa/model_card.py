@@ -57,13 +57,13 @@ No fine labels were seen, so there is no accuracy to report. Mean confidence of 
 
 def model_card(model: Discovery, facts: dict[str, Any]) -> str:
     """The card as Markdown."""
-    settings = facts["settings"]
+    settings, words = facts["settings"], model.vocabulary_
     return CARD.format(
         texts=len(model.data_),
         labels=len(model.coarse_labels_),
         categories=len(model.taxonomy_),
         folder="model",
-        dimensions=model.features_.shape[1],
+        dimensions=model.features_.shape[1] - (0 if words is None else words.width),
         encoder=_started_from(settings["encoder"]),
         method=settings["method"],
         preset=facts["preset"],

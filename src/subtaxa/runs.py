@@ -31,6 +31,7 @@ from subtaxa.schema import read_limited
 from subtaxa.settings import Settings
 from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
+from subtaxa.words import Vocabulary
 
 if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
@@ -55,6 +56,8 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         (stage / storage.MODEL / "README.md").write_text(model_card(model, facts), encoding="utf-8")
         storage.write_arrays(stage / storage.CLUSTERS, _arrays(model))
         storage.write_arrays(stage / storage.FEATURES, {"features": model.features_})
+        if model.vocabulary_ is not None:
+            storage.write_arrays(stage / storage.WORDS, model.vocabulary_.arrays())
         (stage / storage.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
@@ -169,9 +172,22 @@ def load_encoder(model: Discovery) -> Encoder:
 
     verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
     encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
-    if encoder.dimensions != model.features_.shape[1]:
+    words = model.vocabulary_
+    if encoder.dimensions + (0 if words is None else words.width) != model.features_.shape[1]:
         raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")
     return encoder
+
+
+def load_words(model: Discovery) -> Vocabulary | None:
+    """The words that count in a loaded run, or None."""
+    path = model.folder_ / storage.WORDS
+    verify(model.folder_, storage.read_run(model.folder_), storage.WORDS)
+    if not path.exists():
+        return None
+    try:
+        return Vocabulary.of_arrays(storage.read_arrays(path))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
 def _follow(model: Discovery, log: Path) -> None:

@@ -12,7 +12,7 @@ from subtaxa.encoder import Encoder
 from subtaxa.finite import NotFinite
 from subtaxa.how_many import Judged
 from subtaxa.methods import method_class
-from subtaxa.methods.base import TrainingData
+from subtaxa.methods.base import Method, TrainingData
 from subtaxa.progress import Progress
 from subtaxa.room import Sizes
 from subtaxa.settings import Settings
@@ -38,6 +38,7 @@ class Outcome:
     before: Tensor  # (N, D) features of all texts before training
     after: Tensor  # (N, D)
     judged: Judged | None = None  # how many categories the texts showed in between, if the method looked
+    words_kept: float = 0.0  # how much the words count beside the features
 
 
 Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something that does the same elsewhere
@@ -63,9 +64,9 @@ def train(
     progress: Progress,
     folder: Path | None = None,
     watcher: Watcher | None = None,
-) -> tuple[History, Judged | None]:
-    """Train the encoder in place. With a `folder`, a stopped training continues from there. Returns the history, and
-    how many categories the texts showed on the way, if the method looked."""
+) -> tuple[History, Method]:
+    """Train the encoder in place. With a `folder`, a stopped training continues from there. Returns the history and the
+    method, which may have learned more than that."""
     chosen = method_class(settings.method)
     history: History = []
     if settings.pretrain_epochs:
@@ -76,7 +77,7 @@ def train(
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
     learner = chosen(settings)
     history += trainer.run("Training", learner, encoder, data, int(settings.epochs), watcher)
-    return history, learner.judged
+    return history, learner
 
 
 def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
@@ -90,10 +91,10 @@ def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
         tokens = encoder.cache_lower(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
     data = replace(data, tokens=tokens, untrained=before)
-    history, judged = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    history, learner = train(encoder, data, job.settings, job.seed, progress, job.folder)
     with progress.step("Placing all texts", count) as step:
         try:
             after = encoder.features(tokens, advance=step.advance)
         except NotFinite as error:
             raise error.at("after training") from error
-    return Outcome(history, before.cpu(), after.cpu(), judged)
+    return Outcome(history, before.cpu(), after.cpu(), learner.judged, learner.words_kept())

@@ -7,7 +7,10 @@ W word dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,8 +30,50 @@ NEAREST = 10  # neighbours looked at, of
 SAMPLE = 2000  # texts
 
 
-def word_features(texts: Sequence[str]) -> Floats:
-    """Unit rows (N, W): TF-IDF of words and of pairs of successive words, condensed (latent semantic analysis).
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words and pairs of words that tell texts apart, and how they are condensed: it reads further texts, too."""
+
+    terms: tuple[str, ...]  # V of them
+    common: tuple[str, ...]  # words that are left out
+    rarity: NDArray[np.float64]  # (V,)
+    axes: Floats  # (W, V)
+    weight: float = 0.0  # how much the words count beside the encoder's features
+
+    @property
+    def width(self) -> int:
+        """W"""
+        return len(self.axes)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it as arrays, to be saved."""
+        lists = {"terms": self.terms, "common": self.common}  # no word has a line break in it
+        texts = {name: np.frombuffer("\n".join(some).encode(), dtype=np.uint8) for name, some in lists.items()}
+        return {**texts, "rarity": self.rarity, "axes": self.axes, "weight": np.array([self.weight])}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+        """Take back what `arrays` gave; a ValueError or KeyError if it was something else."""
+        terms, common = (arrays[name].tobytes().decode().split("\n") for name in ("terms", "common"))
+        weight = float(arrays["weight"][0])
+        words = cls(tuple(terms), tuple(filter(None, common)), arrays["rarity"], arrays["axes"], weight)
+        words.rows(["the parts must fit together"])
+        return words
+
+    @cached_property
+    def reader(self) -> TfidfVectorizer:
+        reader = _terms(self.common, vocabulary=self.terms)
+        reader.idf_ = self.rarity
+        return reader
+
+    def rows(self, texts: Sequence[str]) -> Floats:
+        """Unit rows (n, W) of texts."""
+        return unit(self.reader.transform(texts) @ self.axes.T)
+
+
+def word_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
+    """Unit rows (N, W): TF-IDF of words and of pairs of successive words, condensed (latent semantic analysis); and
+    what reads further texts the same way.
 
     Common words are left out first, whatever the language, so that a pair may span them. A text without any word that
     another one has too is a row of zeros.
@@ -37,14 +82,23 @@ def word_features(texts: Sequence[str]) -> Floats:
     try:
         often = np.asarray(words.fit_transform(texts).sum(0)).ravel()  # in how many texts each word is
         common = words.get_feature_names_out()[often > COMMON * len(texts)].tolist()
-        terms = TfidfVectorizer(
-            sublinear_tf=True, min_df=2, ngram_range=(1, 2), stop_words=common or None, max_features=MOST_TERMS
-        )
-        table = terms.fit_transform(texts)  # (N, terms), sparse
+        terms = _terms(common, min_df=2, max_features=MOST_TERMS)
+        table = terms.fit_transform(texts)  # (N, V), sparse
     except ValueError:  # no words, or none that two texts share
-        return np.zeros((len(texts), 1), dtype=np.float32)
-    dimensions = min(DIMENSIONS, *table.shape)
-    return unit(TruncatedSVD(dimensions, random_state=0).fit_transform(table))
+        return np.zeros((len(texts), 1), dtype=np.float32), None
+    condensed = TruncatedSVD(min(DIMENSIONS, *table.shape), random_state=0)
+    rows = unit(condensed.fit_transform(table))
+    axes = condensed.components_.astype(np.float32)
+    return rows, Vocabulary(tuple(terms.get_feature_names_out()), tuple(common), terms.idf_, axes)
+
+
+def _terms(common: Sequence[str], **options: Any) -> TfidfVectorizer:
+    return TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), stop_words=list(common) or None, **options)
+
+
+def joined(features: Floats, words: Floats, weight: float) -> Floats:
+    """Unit rows (N, D + W) that are compared like those of `with_words`."""
+    return unit(np.concatenate([features, weight * words], axis=1)) if weight else features
 
 
 def with_words(features: Tensor, words: Tensor, weight: float) -> Tensor:

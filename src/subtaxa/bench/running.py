@@ -34,7 +34,7 @@ from subtaxa.storage import neutral
 from subtaxa.tokens import Tokens
 from subtaxa.trainer import History
 from subtaxa.training import encoder_for, train
-from subtaxa.words import word_features
+from subtaxa.words import joined, word_features
 
 MAPPED = ("wscl", "dna")  # drawn in figure 5
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
@@ -129,8 +129,10 @@ def _train(
     with progress.step("Loading the encoder"):
         encoder = encoder_for(settings)
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
-    words = torch.from_numpy(word_features(dataset.train.texts))
-    data = TrainingData(tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine, words=words)
+    words, vocabulary = word_features(dataset.train.texts)
+    data = TrainingData(
+        tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine, words=torch.from_numpy(words)
+    )
     watcher = FineWatcher(
         dataset.train.fine,
         dataset.test.fine,
@@ -139,9 +141,13 @@ def _train(
         (lambda: encoder.features(test_tokens).cpu().numpy()) if curves else None,
     )
     before = watcher.epoch()
-    history, _ = train(encoder, data, settings, seed, progress, checkpoint, watcher)
+    history, learner = train(encoder, data, settings, seed, progress, checkpoint, watcher)
     with progress.step("Placing all texts", len(tokens) + len(test_tokens)) as step:
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
+    weight = learner.words_kept()
+    if vocabulary is not None and weight:
+        new = vocabulary.rows(dataset.test.texts)
+        features = [joined(*rows, weight) for rows in zip(features, (words, new), strict=True)]
     return features[0], features[1], [{"epoch": 0, **before}, *history]
 
 

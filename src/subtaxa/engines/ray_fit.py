@@ -44,7 +44,8 @@ class RayFit:
         weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.pipeline.eval()
-        return Outcome(found["history"], torch.tensor(found["before"]), torch.tensor(found["after"]), found["judged"])
+        before, after = (torch.tensor(found[name]) for name in ("before", "after"))
+        return Outcome(found["history"], before, after, found["judged"], found["words_kept"])
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
         """What the first worker returns."""
@@ -80,7 +81,8 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
         return {}
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
     features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}  # Ray does not take tensors back
-    return {"history": outcome.history, "weights": weights, "judged": outcome.judged, **features}
+    learned = {"history": outcome.history, "judged": outcome.judged, "words_kept": outcome.words_kept}
+    return {"weights": weights, **features, **learned}
 
 
 @contextmanager

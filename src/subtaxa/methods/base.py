@@ -86,6 +86,10 @@ class Method:
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Take back what `state` gave."""
 
+    def words_kept(self) -> float:
+        """How much the words shall count beside the trained features (words.py)."""
+        return 0.0
+
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """Before each epoch, for instance to retrieve neighbours; returns numbers for the log."""
         return {}

@@ -31,7 +31,7 @@ from subtaxa.losses import multi_positive_nce, rank_weights
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
 from subtaxa.settling import EVEN, evenness, members
-from subtaxa.tokens import Batch, Tokens
+from subtaxa.tokens import Batch
 from subtaxa.words import with_words, word_weight
 
 
@@ -101,13 +101,23 @@ class SoftDNA(QueueMethod):
         only the beginning of most texts, since the words see the rest."""
         if self.data.words is None:
             return 0.0
-        if epoch > 0 and _cut(self.data.tokens) > 0.5:
+        if epoch > 0 and self.cut:
             return self.word_limit
         limit = None if epoch == 0 else self.word_limit
         features, words, labels = self.queue.rows, self.data.words, self.data.labels
         weight = parallel.from_first(lambda: word_weight(features, words, labels, limit))
         self.word_limit = weight if epoch == 0 else self.word_limit
         return weight
+
+    @property
+    def cut(self) -> bool:
+        """Whether the encoder reads only the beginning of most texts: they are as long as the longest."""
+        lengths = self.data.tokens.lengths
+        return float((lengths == lengths.max()).float().mean()) > 0.5
+
+    def words_kept(self) -> float:
+        """No more than the features once these are trained, and nothing where the encoder reads the texts whole."""
+        return min(1.0, self.word_limit) if self.cut else 0.0
 
     def compared(self) -> Tensor:
         """What texts are compared by (N, D) or (N, D + W)."""
@@ -152,11 +162,6 @@ class SoftDNA(QueueMethod):
     def load_state(self, state: dict[str, Tensor]) -> None:
         super().load_state(state)
         self.word_limit = float(state["word_limit"])
-
-
-def _cut(tokens: Tokens) -> float:
-    """The share of the texts that are as long as the longest: if it is large, they were cut there."""
-    return float((tokens.lengths == tokens.lengths.max()).float().mean())
 
 
 VARIANTS = {"soft-dna": SoftDNA}
