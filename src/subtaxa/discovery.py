@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,6 @@ from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
 from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
 from subtaxa.describing import describe
 from subtaxa.editable import Editable, Trained
-from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.how_many import Choice, Judged, choose, given, readable
 from subtaxa.identity import open_checkpoint, unless_refused
@@ -27,7 +26,7 @@ from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.progress import Progress, progress_for
-from subtaxa.raw_files import clean
+from subtaxa.reading import Reading, as_texts
 from subtaxa.room import Sizes, fit_into_memory
 from subtaxa.settings import NAMES, Settings, check_backend
 from subtaxa.taxonomy import Taxonomy
@@ -36,13 +35,12 @@ from subtaxa.texts import CoarseTexts
 from subtaxa.trainer import History
 from subtaxa.training import Engine, Job, encoder_for, learn
 from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
-from subtaxa.words import Vocabulary, joined, word_features
+from subtaxa.words import joined, word_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from subtaxa.onnx_encoder import OnnxEncoder
     from subtaxa.updating import Update
 
 
@@ -56,7 +54,7 @@ class Filed(NamedTuple):
     features: Floats  # (n, D)
 
 
-class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the fine categories below coarse labels.
 
     `categories` is their number, numbers for some labels as a dict, or "auto"; `granularity` ("coarse", "normal" or
@@ -104,9 +102,6 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         passed = locals()
         for name in ("categories", "granularity", "preset", "seed", "verbose", *NAMES):
             setattr(self, name, passed[name])
-
-    folder_: Path  # of a loaded run
-    backend_ = "torch"  # what reads new texts
 
     def fit(
         self,
@@ -184,42 +179,8 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         self.vocabulary_ = replace(vocabulary, weight=weight) if vocabulary is not None and weight else None
         return self
 
-    @cached_property
-    def encoder_(self) -> Encoder:
-        """The trained encoder; of a loaded run it is read when it is first needed."""
-        from subtaxa.runs import load_encoder
-
-        if not hasattr(self, "folder_"):
-            raise AttributeError("encoder_ is there after fit or load")
-        return load_encoder(self)
-
-    @cached_property
-    def vocabulary_(self) -> Vocabulary | None:
-        """The words that count beside the encoder's features, if any do; of a loaded run read like the encoder."""
-        from subtaxa.runs import load_words
-
-        return load_words(self)
-
-    @cached_property
-    def reader_(self) -> Encoder | OnnxEncoder:
-        """What turns new texts into features: the encoder itself, or its export."""
-        if self.backend_ == "torch":
-            return self.encoder_
-        from subtaxa.onnx_encoder import int8_encoder
-
-        return int8_encoder(self.encoder_, self.folder_)
-
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
         return self.fit(X, y, **options).labels_
-
-    def transform(self, texts: Sequence[str], progress: Progress | None = None) -> Floats:
-        """Unit features (n, D) of new texts by the trained encoder, with their words if these count (n, D + W)."""
-        check_is_fitted(self, "clusters_")
-        texts = _as_texts(texts)
-        with (progress or progress_for(quiet=not self.verbose)).step("Reading the texts", len(texts)) as step:
-            features = self.reader_.encode(texts, step.advance).cpu().numpy()
-        words = self.vocabulary_
-        return features if words is None else joined(features, words.rows(texts), words.weight)
 
     def predict(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Ints:
         """The category of each text: the nearest centroid, of its own coarse label where `labels` are given.
@@ -245,7 +206,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         features = self.transform(texts, progress)
         numbers = None if labels is None else self._numbers(labels, len(features))
         likely = probabilities(features, self.clusters_, self.confidence_, numbers)
-        known, place = self.memory_.recall(_as_texts(texts))
+        known, place = self.memory_.recall(as_texts(texts))
         if numbers is not None:
             known &= self.clusters_.parents[place] == numbers
         elif known.any():
@@ -264,7 +225,7 @@ class Discovery(Editable, ClusterMixin, TransformerMixin, BaseEstimator):  # typ
         from subtaxa.updating import update
 
         check_is_fitted(self, "clusters_")
-        return update(self, _as_texts(texts), labels, progress or progress_for(quiet=not self.verbose))
+        return update(self, as_texts(texts), labels, progress or progress_for(quiet=not self.verbose))
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
         """Write the run folder: categories, assignments, report and the reusable model."""
@@ -331,12 +292,6 @@ def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -
     if labels is None:
         raise InputError("fit needs a coarse label for each text: fit(texts, labels)")
     return CoarseTexts.from_lists(texts, labels, strict=True)
-
-
-def _as_texts(texts: Sequence[str]) -> list[str]:
-    if isinstance(texts, (str, bytes)):
-        raise InputError(f"texts is a single string, {str(texts)[:40]!r}: give a list of strings")
-    return [clean(str(text)) for text in texts]
 
 
 def _choices(forest: Forest, want: Wanted, granularity: str, judged: Judged | None) -> list[Choice]:

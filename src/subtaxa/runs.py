@@ -31,11 +31,9 @@ from subtaxa.schema import read_limited
 from subtaxa.settings import Settings
 from subtaxa.suspects import suspect_labels
 from subtaxa.texts import CoarseTexts
-from subtaxa.words import Vocabulary
 
 if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
-    from subtaxa.encoder import Encoder
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "numpy")
 
@@ -164,30 +162,6 @@ def load_run(cls: type[Discovery], folder: Path, backend: str) -> Discovery:
         _follow(model, log)
     model.folder_, model.backend_ = folder, backend
     return model
-
-
-def load_encoder(model: Discovery) -> Encoder:
-    """The trained encoder of a loaded run, which is read only when texts are to be encoded."""
-    from subtaxa.encoder import Encoder
-
-    verify(model.folder_, storage.read_run(model.folder_), storage.MODEL)
-    encoder = Encoder(str((model.folder_ / storage.MODEL).resolve()), trained_layers="all")
-    words = model.vocabulary_
-    if encoder.dimensions + (0 if words is None else words.width) != model.features_.shape[1]:
-        raise InputError(f"the model in {str(model.folder_)!r} does not fit its categories: run discover again")
-    return encoder
-
-
-def load_words(model: Discovery) -> Vocabulary | None:
-    """The words that count in a loaded run, or None."""
-    path = model.folder_ / storage.WORDS
-    verify(model.folder_, storage.read_run(model.folder_), storage.WORDS)
-    if not path.exists():
-        return None
-    try:
-        return Vocabulary.of_arrays(storage.read_arrays(path))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
 def _follow(model: Discovery, log: Path) -> None:
