@@ -270,6 +270,35 @@ def test_arrays_larger_than_the_memory_are_refused_unread(tmp_path: Path) -> Non
         storage.read_arrays(path)
 
 
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (lambda folder: evil_pickle(folder, storage.WORDS), "is damaged"),
+        (lambda folder: storage.write_arrays(folder / storage.WORDS, {"terms": np.zeros(3)}), "is damaged"),
+        (
+            lambda folder: storage.write_arrays(
+                folder / storage.WORDS,
+                {
+                    "terms": np.frombuffer(b"one\ntwo", dtype=np.uint8),
+                    "common": np.frombuffer(b"", dtype=np.uint8),
+                    "rarity": np.ones(2),
+                    "axes": np.ones((1, 3), dtype=np.float32),
+                    "weight": np.ones(1),
+                },
+            ),
+            "is damaged",
+        ),
+    ],
+)
+def test_evil_words_are_refused(tmp_path: Path, harm: Callable[[Path], None], sentence: str) -> None:
+    folder = write_run(tmp_path / "run")
+    write_model(folder / "model")
+    harm(folder)
+    with pytest.raises(SubtaxaError, match=sentence):
+        _ = Discovery.load(folder).vocabulary_
+    assert not list(tmp_path.rglob("evil code ran"))
+
+
 def test_the_encoder_of_a_run_is_the_one_in_its_folder(tmp_path: Path) -> None:
     """A name on the hub in a stranger's run.json is only words."""
     folder = write_run(tmp_path / "run")
