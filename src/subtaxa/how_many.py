@@ -22,6 +22,7 @@ FINE = 20  # more
 CLOSE = 0.1  # totals that differ by less than this share are judged together
 POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for uneven categories
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
+BLURRED = 0.25  # of the texts misplaced: it is too early to tell a number
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
@@ -45,10 +46,16 @@ class Judged(NamedTuple):
     numbers: Ints  # (T, L) how each total was shared out
     clear: NDArray[np.float64]  # (T, L)
     take: Ints  # (5,) the coarse total, the lowest plausible, the normal, the highest plausible, the fine
+    misplaced: NDArray[np.float64]  # () the share of misplaced texts at the normal total
 
     @property
     def total(self) -> int:
         return int(self.take[2])
+
+    @property
+    def blurred(self) -> bool:
+        """Whether the texts show too little to be judged by."""
+        return float(self.misplaced) > BLURRED
 
 
 def given(numbers: Sequence[int]) -> list[Choice]:
@@ -154,7 +161,8 @@ class _Tried:
         clear = [
             np.bincount(self.owner, self.scores[total] - (self.scores[total] < 0), labels) / size for total in totals
         ]
-        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
+        misplaced = np.array((self.scores[take[2]] < 0).mean())
+        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take), misplaced)
 
 
 def _curve(judged: Judged, label: int, chosen: int) -> tuple[tuple[int, float], ...]:
