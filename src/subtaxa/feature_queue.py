@@ -69,22 +69,18 @@ class QueueMethod(Method):
     def judge(self, epoch: int) -> None:
         """If nobody said how many categories there are, see how many the texts show, once; k follows.
 
-        Before training the features are blurred: the first epoch has few neighbours, which are safe. As soon as they
-        show something, after the first epoch unless there are few texts, they are judged by; later they show what k
-        has made of them: what was lumped together by mistake looks like one. A lone label is not judged here: nothing
-        tells whether it is one category before training is over.
+        Before training the features are blurred: the first epoch has few neighbours, which are safe. Later than after
+        the first the features show what k has made of them: what was lumped together by mistake looks like one. A lone
+        label is not judged here: nothing tells whether it is one category before training is over.
         """
-        if epoch == 0 or self.judged is not None or not self.data.unknown or self.data.n_labels == 1:
+        if epoch != 1 or not self.data.unknown or self.data.n_labels == 1:
             return
         rows, labels = self.compared(), self.data.labels
-        judged = parallel.from_first(
+        self.judged = parallel.from_first(
             lambda: judge(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
         )
-        if judged.blurred:
-            return
-        self.judged = judged
         if self.data.estimating:
-            self.k = neighbours_for(len(self.data), judged.total)
+            self.k = neighbours_for(len(self.data), self.judged.total)
 
     def state(self) -> dict[str, Tensor]:
         judged = {} if self.judged is None else self.judged._asdict()

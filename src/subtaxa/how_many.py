@@ -22,7 +22,7 @@ FINE = 20  # more
 CLOSE = 0.1  # totals that differ by less than this share are judged together
 POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for uneven categories
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
-BLURRED = 0.25  # of the texts misplaced: it is too early to tell a number
+BLURRED = 0.25  # of the texts misplaced at best: nothing can be told
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 
@@ -46,16 +46,10 @@ class Judged(NamedTuple):
     numbers: Ints  # (T, L) how each total was shared out
     clear: NDArray[np.float64]  # (T, L)
     take: Ints  # (5,) the coarse total, the lowest plausible, the normal, the highest plausible, the fine
-    misplaced: NDArray[np.float64]  # () the share of misplaced texts at the normal total
 
     @property
     def total(self) -> int:
         return int(self.take[2])
-
-    @property
-    def blurred(self) -> bool:
-        """Whether the texts show too little to be judged by."""
-        return float(self.misplaced) > BLURRED
 
 
 def given(numbers: Sequence[int]) -> list[Choice]:
@@ -109,7 +103,8 @@ def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
     normal = tried.peak(totals[best], low, high, most)
     coarse = max(tried.least, min(coarse, int(normal * (1 - STEP))))
     fine = min(most, max(fine, int(normal * (1 + STEP)) + 1))
-    if best >= len(totals) - 3 and last < most:  # ever finer is ever clearer: nothing stands out
+    blurred = tried.misplaced(normal) > BLURRED
+    if (best >= len(totals) - 3 or blurred) and last < most:  # ever finer is ever clearer, or nothing is clear
         coarse, low, normal, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in NOTHING_STANDS_OUT)
     if len(forest.trees) == 1 and max(map(tried.silhouette, totals)) < LONE_FLOOR:
         low = normal = high = coarse = fine = 1
@@ -137,7 +132,12 @@ class _Tried:
 
     def clear(self, total: int) -> float:
         """How clear-cut the texts are at this total."""
-        return self.silhouette(total) - float((self.scores[total] < 0).mean())
+        return self.silhouette(total) - self.misplaced(total)
+
+    def misplaced(self, total: int) -> float:
+        """The share of the texts that lie nearer to another category than to their own."""
+        self.silhouette(total)
+        return float((self.scores[total] < 0).mean())
 
     def level(self, totals: Sequence[int]) -> NDArray[np.float64]:
         """How clear-cut the texts are around each of these totals."""
@@ -161,8 +161,7 @@ class _Tried:
         clear = [
             np.bincount(self.owner, self.scores[total] - (self.scores[total] < 0), labels) / size for total in totals
         ]
-        misplaced = np.array((self.scores[take[2]] < 0).mean())
-        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take), misplaced)
+        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
 
 
 def _curve(judged: Judged, label: int, chosen: int) -> tuple[tuple[int, float], ...]:
