@@ -23,10 +23,12 @@ def options(about: str) -> argparse.ArgumentParser:
     return parser
 
 
-def run(*arguments: str) -> float:
-    """Seconds that a subtaxa command takes."""
+def run(*arguments: str, processes: int = 1) -> float:
+    """Seconds that a subtaxa command takes, in several processes under torchrun if asked."""
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
     begun = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "subtaxa", *arguments], check=True, stdout=sys.stderr)
+    launcher = torchrun if processes > 1 else []
+    subprocess.run([sys.executable, "-m", *launcher, "subtaxa", *arguments], check=True, stdout=sys.stderr)
     return round(time.perf_counter() - begun, 1)
 
 
