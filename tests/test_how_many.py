@@ -10,7 +10,7 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest, silhouettes
-from subtaxa.how_many import _Tried, choose, given, judge
+from subtaxa.how_many import MISPLACED, _Tried, choose, given, judge
 
 
 def clearest(data: Planted) -> int:
@@ -68,17 +68,18 @@ def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_t
     assert sum(c.chosen for c in coarse) < sum(c.chosen for c in normal) < sum(c.chosen for c in fine)
 
 
-def test_the_peak_is_where_the_texts_around_it_are_clearest_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One total that is clear by luck does not win against several that are nearly so; the bounds hold."""
+def test_the_middle_of_the_plausible_totals_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One total that is clear by luck does not pull it far, and where nothing else is plausible it is the peak."""
     data = blobs([[30] * 8, [30] * 8], spread=0.05)
     tried = _Tried(Forest(data.features, data.labels), {})
-    curve = {total: 0.5 - 0.002 * abs(total - 100) for total in range(2, 400)} | {91: 0.51}
+    curve = {total: 0.5 - 0.2 * abs(np.log(total / 100)) for total in range(2, 400)} | {81: 0.53}
     monkeypatch.setattr(tried, "clear", curve.__getitem__)
-    assert max(curve, key=curve.__getitem__) == 91
-    assert abs(tried.peak(96, 60, 140, 400) - 100) <= 2
-    assert tried.peak(96, 60, 90, 400) <= 90
-    assert tried.peak(96, 103, 140, 400) >= 103
-    assert tried.peak(300, 300, 300, 400) == 300  # a peak so sharp that nothing beside it is plausible
+    assert max(curve, key=curve.__getitem__) == 81
+    low, middle, high = tried.middle(60, 166, 0.05)
+    assert low < 85 < 115 < high
+    assert abs(middle - 100) <= 3
+    assert tried.middle(300, 300, 0.05) == (300, 300, 300)
+    assert all(abs(number - 100) <= 3 for number in tried.middle(60, 166, 0.0))
 
 
 def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
@@ -97,7 +98,7 @@ def test_misplaced_texts_count_against_a_total() -> None:
     tried = _Tried(Forest(data.features, data.labels), {})
     for total in (4, 7, 20):
         misplaced = float((tried.scores[total] < 0).mean()) if tried.silhouette(total) else 0.0
-        assert tried.clear(total) == pytest.approx(tried.silhouette(total) - misplaced)
+        assert tried.clear(total) == pytest.approx(tried.silhouette(total) - MISPLACED * misplaced)
     assert tried.clear(20) < tried.silhouette(20)
 
 

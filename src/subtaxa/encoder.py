@@ -39,7 +39,8 @@ class Encoder:
         trained_layers: int | str = "all",
         dropout: float | None = None,
     ) -> None:
-        torch.set_num_threads(min(torch.get_num_threads(), cpu_count()))  # what this process may use, not what there is
+        cores = max(1, cpu_count() // parallel.processes_here())  # what this process may use, not what there is
+        torch.set_num_threads(min(torch.get_num_threads(), cores))
         self.pipeline = load_pipeline(name, pooling)
         if max_tokens is not None:
             self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)

@@ -17,8 +17,9 @@ NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result, which has at least
 STEP = 0.1  # fewer or more categories
 TEXTS = 20_000  # of more than that, so many show which number is best
-TRIED = 50  # totals looked at, and around the clearest
+TRIED = 50  # totals looked at, and among the plausible
 FINE = 20  # more
+MISPLACED = 3.0  # times as much as a silhouette counts that a text is misplaced
 CLOSE = 0.1  # totals that differ by less than this share are judged together
 POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for uneven categories
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
@@ -79,15 +80,16 @@ def choose(
 
 
 def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
-    """The total that makes the texts the clearest: by their mean silhouette, less the share of those below zero.
+    """The total that makes the texts clear: by their mean silhouette, less three times the share of those below zero.
 
     Each total is shared out by cutting all trees at one height, so that a label is divided no finer than the others,
     and judged by the categories that it leads to. A text is compared with every other category, also of other labels: a
     label of one kind stays whole, because its halves would be nearer to each other than the whole is to any other
     label. A text with a silhouette below zero is misplaced: a total too large or too small has more of them. Totals
-    about as clear as the best are plausible. Totals close to each other are judged together, since a
-    single one may be lucky. Coarse and fine go further, to what is still fairly clear. If no total stands out, it is
-    about √N, the number that leaves as many texts to a category as there are categories.
+    close to each other are judged together, since a single one may be lucky. Totals about as clear as the best are
+    plausible, and their middle is taken: the curve is flat, and where on it the highest point lies is chance. Coarse
+    and fine go further, to what is still fairly clear. If no total stands out, it is about √N, the number that leaves
+    as many texts to a category as there are categories.
     """
     n, fixed = len(forest.features), fixed or {}
     forest = forest.thinned(TEXTS)
@@ -98,11 +100,10 @@ def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
     level = tried.level(totals)
     best = int(level.argmax())
     scale = abs(tried.silhouette(totals[best]))
-    low, high = _nearly(totals, level, NEARLY * scale)
+    low, normal, high = tried.middle(*_nearly(totals, level, NEARLY * scale, beyond=1), NEARLY * scale)
     coarse, fine = _nearly(totals, level, SHIFT * scale)
-    normal = tried.peak(totals[best], low, high, most)
-    coarse = max(tried.least, min(coarse, int(normal * (1 - STEP))))
-    fine = min(most, max(fine, int(normal * (1 + STEP)) + 1))
+    coarse = max(tried.least, min(coarse, low, int(normal * (1 - STEP))))
+    fine = min(most, max(fine, high, int(normal * (1 + STEP)) + 1))
     blurred = tried.misplaced(normal) > BLURRED
     if (best >= len(totals) - 3 or blurred) and last < most:  # ever finer is ever clearer, or nothing is clear
         coarse, low, normal, high, fine = (int(np.clip(x * n**0.5, tried.least, last)) for x in NOTHING_STANDS_OUT)
@@ -132,7 +133,7 @@ class _Tried:
 
     def clear(self, total: int) -> float:
         """How clear-cut the texts are at this total."""
-        return self.silhouette(total) - self.misplaced(total)
+        return self.silhouette(total) - MISPLACED * self.misplaced(total)
 
     def misplaced(self, total: int) -> float:
         """The share of the texts that lie nearer to another category than to their own."""
@@ -145,12 +146,17 @@ class _Tried:
         close = np.maximum(0.0, 1.0 - apart / CLOSE)  # (T, T) the closer, the more it counts
         return np.asarray(close @ np.array([self.clear(total) for total in totals]) / close.sum(1))
 
-    def peak(self, total: int, low: int, high: int, most: int) -> int:
-        """The clearest of the totals close to this one, from low to high, on a finer scale."""
-        scale = np.round(total * np.exp(np.linspace(-1.5 * CLOSE, 1.5 * CLOSE, FINE))).astype(int).tolist()
-        near = sorted(near for near in {total, *scale} if self.least <= near <= most)
-        level = self.level(near)
-        return max(zip(level, near, strict=True), key=lambda pair: (low <= pair[1] <= high, pair[0]))[1]
+    def middle(self, first: int, last: int, leeway: float) -> tuple[int, int, int]:
+        """The plausible totals between two, looked at on a finer scale: the lowest, their middle, to which the clearer
+        ones count more, and the highest."""
+        totals = np.unique(np.geomspace(first, last, FINE).round().astype(int))
+        level = self.level(totals.tolist())
+        spare = np.maximum(level - level.max() + leeway, 0.0)  # (T,)
+        if not spare.any():  # no leeway at all
+            spare = (level == level.max()).astype(np.float64)
+        middle = round(float(np.exp(np.average(np.log(totals), weights=spare))))
+        plausible = totals[spare > 0]
+        return int(plausible.min()), middle, int(plausible.max())
 
     def judged(self, take: Sequence[int]) -> Judged:
         """All that was tried, each label by itself."""
@@ -159,7 +165,8 @@ class _Tried:
         totals, labels = sorted(self.scores), len(self.forest.trees)
         size = np.maximum(np.bincount(self.owner, minlength=labels), 1)
         clear = [
-            np.bincount(self.owner, self.scores[total] - (self.scores[total] < 0), labels) / size for total in totals
+            np.bincount(self.owner, self.scores[total] - MISPLACED * (self.scores[total] < 0), labels) / size
+            for total in totals
         ]
         return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
 
@@ -177,7 +184,7 @@ def _most(forest: Forest, fixed: Mapping[int, int]) -> int:
     return sum(fixed.get(label, tree.most) for label, tree in enumerate(forest.trees))
 
 
-def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float) -> tuple[int, int]:
-    """The lowest and the highest of the totals that are nearly as clear as the clearest."""
+def _nearly(totals: Sequence[int], level: NDArray[np.float64], leeway: float, beyond: int = 0) -> tuple[int, int]:
+    """The lowest and the highest of the totals that are nearly as clear as the clearest, or so many places further."""
     enough = np.flatnonzero(level >= level.max() - leeway)
-    return totals[enough[0]], totals[enough[-1]]
+    return totals[max(0, enough[0] - beyond)], totals[min(len(totals) - 1, enough[-1] + beyond)]

@@ -1,0 +1,94 @@
+"""How many categories the texts show after the first epoch of a training that does not know their number.
+
+    python benchmarks/number_after_one_epoch.py ../shared/data hwu64 --seeds 0 1 >> results/number_after_one_epoch.jsonl
+
+That is when `discover --categories auto` judges the number (how_many.py). The training is stopped there: so the number
+can be seen for several seeds in a quarter of the time. One JSON line for each seed.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import torch
+from common import options
+
+from subtaxa.bench.datasets import Dataset, load
+from subtaxa.clustering import Floats, Forest, Ints, unit
+from subtaxa.how_many import judge, readable
+from subtaxa.methods import settings_for
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.soft_dna import SoftDNA
+from subtaxa.progress import Progress
+from subtaxa.trainer import Trainer
+from subtaxa.training import encoder_for
+from subtaxa.words import word_features
+
+
+class Judged(Exception):
+    """The first epoch is over; carries what texts are compared by (N, D)."""
+
+
+class UntilJudged(SoftDNA):
+    """The default, up to the moment when it would judge the number."""
+
+    def judge(self, epoch: int) -> None:
+        if epoch == 1:
+            raise Judged(unit(self.compared().cpu().numpy()))
+
+
+def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
+    """What texts are compared by (N, D), their labels (N,), and the true number below each label (L,)."""
+    rows = sorted(zip(data.train.coarse, data.train.texts, data.train.fine, strict=True))  # as `discover` orders them
+    texts, fine = [text for _, text, _ in rows], np.array([name for *_, name in rows])
+    names, labels = np.unique([label for label, *_ in rows], return_inverse=True)
+    number = max(len(names), readable(len(texts)))
+    settings = settings_for("default").for_data(texts, number)
+    encoder = encoder_for(settings)
+    tokens = encoder.cache_lower(encoder.tokenise(texts))
+    training = TrainingData(
+        tokens,
+        torch.from_numpy(labels),
+        len(names),
+        number,
+        unknown=True,
+        estimating=True,
+        untrained=encoder.features(tokens),
+        words=torch.from_numpy(word_features(texts)[0]),
+    )
+    true = np.array([len(set(fine[labels == label])) for label in range(len(names))])
+    try:
+        Trainer(settings, seed, Progress()).run("", UntilJudged(settings), encoder, training, int(settings.epochs))
+    except Judged as reached:
+        return reached.args[0], labels, true
+    raise AssertionError("a training of a single epoch is never judged")
+
+
+def found(features: Floats, labels: Ints, true: Ints) -> dict[str, float]:
+    """The number that is judged the best, against the truth."""
+    forest = Forest(features, labels)
+    judged = judge(forest)
+    _, low, total, high, _ = judged.take.tolist()
+    off = np.array(forest.share_out(total)) - true
+    return {
+        "total": total,
+        "plausible": [low, high],
+        "true": int(true.sum()),
+        "off_percent": round(100 * (total / int(true.sum()) - 1), 1),
+        "within_one_percent": round(100 * float((abs(off) <= 1).mean()), 1),
+    }
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    given = parser.parse_args()
+    data = load(given.dataset, given.data)
+    for seed in given.seeds:
+        command = f"benchmarks/number_after_one_epoch.py {given.dataset} --seeds {seed}"
+        print(json.dumps({"command": command, **found(*one_epoch(data, seed))}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
