@@ -31,7 +31,7 @@ MOST = 30  # categories below a label that are tried
 
 def judged_at_the_end(features: Floats, labels: Ints) -> list[int]:
     """The total whose categories are the clearest, shared out by one cut through all labels."""
-    return [choice.chosen for choice in choose(Forest(features, labels))]
+    return [choice.chosen for choice in choose(Forest(features, labels))[1]]
 
 
 def clearest_total(features: Floats, labels: Ints) -> list[int]:

@@ -26,7 +26,8 @@ def found_in(data: Planted, number: int | None, **options: int) -> tuple[Cluster
     """The categories, as many as are clearest where no number is given."""
     if number is None:
         forest = Forest(data.features, data.labels, **options)
-        clusters = categories(forest, [choice.chosen for choice in choose(forest)])
+        forest, choices = choose(forest)
+        clusters = categories(forest, [choice.chosen for choice in choices])
     else:
         clusters = cluster(data.features, data.labels, number, **options)
     return clusters, clusters.nearest(data.features, data.labels)

@@ -10,7 +10,7 @@ from planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering import Forest, silhouettes
-from subtaxa.how_many import MISPLACED, _Tried, choose, given, judge
+from subtaxa.how_many import MISPLACED, Choice, _Tried, choose, judge
 
 
 def clearest(data: Planted) -> int:
@@ -18,7 +18,7 @@ def clearest(data: Planted) -> int:
 
 
 def total(forest: Forest) -> int:
-    return sum(choice.chosen for choice in choose(forest))
+    return sum(choice.chosen for choice in choose(forest)[1])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinc
 def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_them() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.3, dim=16)
     forest = Forest(data.features, data.labels)
-    coarse, normal, fine = (choose(forest, granularity) for granularity in ("coarse", "normal", "fine"))
+    coarse, normal, fine = (choose(forest, granularity)[1] for granularity in ("coarse", "normal", "fine"))
     for low, middle, high in zip(coarse, normal, fine, strict=True):
         assert low.chosen <= middle.low <= middle.chosen <= middle.high <= high.chosen
         numbers = [number for number, _ in middle.curve]
@@ -109,7 +109,7 @@ def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
     assert (before.labels == now.labels).all()
     judged = judge(Forest(before.features, before.labels))
     assert judged.total == 6
-    found = choose(Forest(now.features, now.labels), judged=judged)
+    _, found = choose(Forest(now.features, now.labels), judged=judged)
     assert [choice.chosen for choice in found] == [2, 4]
     for choice in found:
         numbers, clear = zip(*choice.curve, strict=True)
@@ -120,10 +120,10 @@ def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
 def test_fixed_numbers_stay_and_the_others_are_found() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
     forest = Forest(data.features, data.labels)
-    found = choose(forest, fixed={0: 5})
+    _, found = choose(forest, fixed={0: 5})
     assert [choice.chosen for choice in found] == [5, 6, 1]
-    assert found[0] == given([5])[0]
-    assert [choice.chosen for choice in choose(forest, "fine", {0: 5, 1: 2, 2: 4})] == [5, 2, 4]
+    assert found[0] == Choice(5, 5, 5, ())
+    assert [choice.chosen for choice in choose(forest, "fine", {0: 5, 1: 2, 2: 4})[1]] == [5, 2, 4]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -150,6 +150,6 @@ def test_where_no_number_stands_out_there_are_about_as_many_as_texts_in_each() -
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.normal(size=(400, 24)), 2, axis=0) + 0.05 * rng.normal(size=(800, 24))
     forest = Forest(unit_rows(rows), np.repeat([0, 1], 400))
-    coarse, normal, fine = (sum(c.chosen for c in choose(forest, g)) for g in ("coarse", "normal", "fine"))
+    coarse, normal, fine = (sum(c.chosen for c in choose(forest, g)[1]) for g in ("coarse", "normal", "fine"))
     assert 0.7 * 800**0.5 < normal < 1.5 * 800**0.5
     assert coarse < normal < fine

@@ -126,7 +126,7 @@ def test_some_of_the_texts_show_the_same_number(sizes: list[list[int]], monkeypa
     data = blobs(sizes, spread=0.06)
     monkeypatch.setattr(how_many, "TEXTS", 200)
     forest = Forest(data.features, data.labels)
-    assert [choice.chosen for choice in choose(forest)] == [len(label) for label in sizes]
+    assert [choice.chosen for choice in choose(forest)[1]] == [len(label) for label in sizes]
 
 
 def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

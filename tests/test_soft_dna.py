@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from subtaxa import feature_queue, how_many
-from subtaxa.clustering import Forest
+from subtaxa.clustering import Forest, unit
 from subtaxa.encoder import Encoder
 from subtaxa.how_many import Judged
 from subtaxa.interrupts import Stopped
-from subtaxa.methods import settings_for, soft_dna
+from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.down import base_at
 from subtaxa.methods.soft_dna import SoftDNA
@@ -67,7 +67,12 @@ def slow_weights(method: SoftDNA, base: float) -> list[dict[int, float]]:
         sorted((j for j in range(len(rows)) if labels[j] == labels[i]), key=lambda j: -own[j])[:k]
         for i, own in enumerate(similarity)
     ]
-    return [{j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j]} for i, same in enumerate(lists)]
+    found, even = method.find()
+    own = found.nearest(method.queue.rows.numpy(), method.data.labels.numpy()) if even else labels
+    return [
+        {j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j] and own[i] == own[j]}
+        for i, same in enumerate(lists)
+    ]
 
 
 def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
@@ -175,24 +180,41 @@ def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tin
     assert later == first > 0 if cut else later < first
 
 
-def words_to_the_end(tiny_encoder: str) -> SoftDNA:
-    """A method for which words count, in its third epoch of four."""
+def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -> SoftDNA:
+    """A method for which words count, in its third epoch of four, that finds its categories of one size, or not."""
     _, _, data, _ = prepared(tiny_encoder)
-    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels])
-    method.begin_epoch(2)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
+    find = method.find
+    monkeypatch.setattr(method, "find", lambda: (find()[0], even))
+    assert method.begin_epoch(2)["even"] == even
     assert method.word_weight > 0
     return method
 
 
-def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(tiny_encoder: str) -> None:
-    method = words_to_the_end(tiny_encoder)
+def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = found_even(tiny_encoder, True, monkeypatch)
     assert method.mined is not None
-    assert set(method.mined[1]) == {"label", "reciprocal"}
-    log = method.begin_epoch(3)
+    indices, stages = method.mined
+    assert set(stages) == {"label", "reciprocal", "category"}
+    found, _ = method.find()
+    own = found.nearest(unit(method.compared().numpy()), method.data.labels.numpy())
+    for i, kept in enumerate(stages["category"]):
+        same = [own[j] == own[i] for j in indices[i].tolist()]
+        assert kept.tolist() == [a and b for a, b in zip(stages["reciprocal"][i].tolist(), same, strict=True)]
+    assert stages["category"].sum() < stages["reciprocal"].sum()
+    assert torch.equal(method.weights > 0, stages["category"])
+
+
+def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = found_even(tiny_encoder, True, monkeypatch)
+    method.begin_epoch(3)
     method.tower.eval()
     assert method.mined is not None
     assert set(method.mined[1]) == {"category"}
-    assert log["categories"] == method.data.n_categories
     fellows = [
         frozenset(row[weight > 0].tolist()) for row, weight in zip(method.positives, method.weights, strict=True)
     ]
@@ -202,16 +224,16 @@ def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(tiny_e
     assert all(math.isfinite(value) for value in losses(method).values())
 
 
-def test_uneven_categories_do_not(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(soft_dna, "evenness", lambda sizes: 0.5)
-    method = words_to_the_end(tiny_encoder)
-    method.begin_epoch(3)
+@pytest.mark.parametrize("epoch", [2, 3])
+def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = found_even(tiny_encoder, False, monkeypatch)
+    method.begin_epoch(epoch)
     assert method.mined is not None
     assert set(method.mined[1]) == {"label", "reciprocal"}
 
 
 @pytest.mark.parametrize(("epochs", "settling"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
-def test_the_last_quarter(tiny_encoder: str, epochs: int, settling: list[int]) -> None:
+def test_the_last_quarter(epochs: int, settling: list[int]) -> None:
     method = SoftDNA(settings_for("default", epochs=epochs))
     assert not any(map(method.settling, range(epochs)))  # words do not count
     method.word_weight = 0.5

@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from subtaxa.errors import SettingError
+from subtaxa.even import evened
 from subtaxa.merging import POWERS, merge
 
 Floats = NDArray[np.float32]
@@ -30,6 +31,8 @@ MICRO = 1000  # micro-clusters
 FINER = 2  # times as many clusters as wanted are merged into the categories
 FEWEST = 50  # texts of a label stay in a thinned forest
 SAMPLE = 8000  # texts looked at to judge how clear-cut a result is
+EVEN_POWER, EVEN_FINER = 3.0, 3  # the regard to sizes of merges, and so many times as many clusters, where all are even
+AS_CLEAR = 0.96  # of the silhouette left by forcing categories to be of one size: then they are
 
 
 @dataclass(frozen=True)
@@ -54,16 +57,54 @@ def cluster(
     features: Floats, labels: Ints, number: int, seed: int = 0, advance: Callable[[int], None] = lambda n: None
 ) -> Clusters:
     """Categories below each coarse label, `number` in all."""
-    forest = Forest(features, labels, seed, advance)
+    forest = if_even(Forest(features, labels, seed, advance), number)
     return categories(forest, forest.share_out(number), advance)
 
 
 def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], None] = lambda n: None) -> Clusters:
-    """The categories, a number of them below each label: by the regard to sizes that makes them the clearest."""
-    rows = np.random.default_rng(0).permutation(len(forest.features))[:SAMPLE]
-    found, _ = clearest(forest, numbers, rows)
+    """The categories, a number of them below each label: of one size, or else by the regard to sizes that makes them
+    the clearest."""
+    found = evenly(forest, numbers)[1] if forest.even else None
+    if found is None or len(np.unique(found.nearest(forest.features, forest.labels))) < len(found):
+        found, _ = clearest(forest, numbers, forest.sample())
     advance(len(forest.features))
     return found
+
+
+def if_even(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> Forest:
+    """The same forest, to be cut into categories of one size, if the texts are so."""
+    forced, free = evenness(forest, number, fixed)
+    return forest.evenly() if forced >= AS_CLEAR * free > 0 else forest
+
+
+def evenness(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> tuple[float, float]:
+    """How clear the texts are, by their mean silhouette, in categories that are forced to be of one size, and in those
+    that they fall into from the same start. If all are of one size, the force is hardly felt. A category that it could
+    not even fill by half does not count."""
+    even, rows = forest.evenly(), forest.sample()
+    numbers = even.share_out(number, fixed)
+    free, _, parts = evenly(even, numbers)
+    fair = np.repeat(np.bincount(forest.labels) / numbers, numbers)  # (K,) texts
+    filled = float((np.bincount(parts, minlength=number) >= fair / 2).mean())
+    forced, as_they_fall = (
+        float(silhouettes(forest.features, assignment, len(free), rows).mean())
+        for assignment in (parts, free.nearest(forest.features, forest.labels))
+    )
+    return filled * forced, as_they_fall
+
+
+def evenly(forest: Forest, numbers: Sequence[int]) -> tuple[Clusters, Clusters, Ints]:
+    """Categories from a start with much regard to sizes: as they fall, and forced to be of one size in each label; with
+    the texts (N,) in equal parts."""
+    small = [tree.cut(min(EVEN_FINER * k, tree.most)) for tree, k in zip(forest.trees, numbers, strict=True)]
+    begin, parents = np.cumsum(numbers) - numbers, np.repeat(np.arange(len(numbers)), numbers)
+    free = [_merged(*parts, EVEN_POWER) for parts in zip(forest.trees, small, numbers, strict=True)]  # (k, D) each
+    forced, parts = [], np.empty(len(forest.features), dtype=np.int64)
+    for tree, members, start, first in zip(forest.trees, forest.members, free, begin, strict=True):
+        centroids, own = evened(tree.features, start)
+        forced.append(centroids)
+        parts[members] = first + own
+    return Clusters(np.concatenate(free), parents), Clusters(np.concatenate(forced), parents), parts
 
 
 def clearest(
@@ -142,6 +183,8 @@ class WardTree:
 class Forest:
     """The trees of all labels, to be cut as one."""
 
+    even = False  # whether all categories are to be of one size
+
     def __init__(
         self, features: Floats, labels: Ints, seed: int = 0, advance: Callable[[int], None] = lambda n: None
     ) -> None:
@@ -155,6 +198,16 @@ class Forest:
     def most(self) -> int:
         """The largest number of categories there can be."""
         return sum(tree.most for tree in self.trees)
+
+    def evenly(self) -> Forest:
+        """The same trees, to be cut into categories of one size."""
+        same = copy(self)
+        same.even = True
+        return same
+
+    def sample(self) -> Ints:
+        """Some of the texts (n,), always the same."""
+        return np.sort(np.random.default_rng(0).permutation(len(self.features))[:SAMPLE])
 
     def thinned(self, number: int) -> Forest:
         """The same trees with only about a `number` of the texts, some of each label; itself if there are no more."""
@@ -170,7 +223,8 @@ class Forest:
         return thin
 
     def share_out(self, number: int, fixed: Mapping[int, int] | None = None) -> list[int]:
-        """Divide a total among the labels: the cut through all trees that leaves the least within-category spread.
+        """Divide a total among the labels: the cut through all trees that leaves the least within-category spread, or,
+        if all categories are of one size, in proportion to the texts.
 
         Labels whose number is `fixed` have that one; what is left goes to the others.
         """
@@ -180,10 +234,15 @@ class Forest:
             least[label] = own
             free.remove(label)
         check_number(number, sum(least), sum(least) + sum(self.trees[i].most - 1 for i in free))
-        gains = np.concatenate([np.empty(0), *(self.trees[i].gains for i in free)])
-        owners = np.repeat(free, [len(self.trees[i].gains) for i in free]).astype(np.int64)
+        each = [self._gains(self.trees[i]) for i in free]
+        gains = np.concatenate([np.empty(0), *each])
+        owners = np.repeat(free, list(map(len, each))).astype(np.int64)
         chosen = owners[np.argsort(-gains, kind="stable")[: number - sum(least)]]
         return (np.array(least) + np.bincount(chosen, minlength=len(least))).tolist()
+
+    def _gains(self, tree: WardTree) -> NDArray[np.float64]:
+        """What each further category of a label is worth, largest first."""
+        return tree.texts / (np.arange(1, tree.most) + 0.5) if self.even else tree.gains  # by Sainte-Laguë
 
     def cut(self, numbers: Sequence[int]) -> Ints:
         """The category of each text (N,) when each tree is cut into its number, counted through all labels."""

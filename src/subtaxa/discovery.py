@@ -20,7 +20,7 @@ from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
 from subtaxa.describing import describe
 from subtaxa.editable import Editable, Trained
 from subtaxa.errors import InputError, SettingError
-from subtaxa.how_many import Choice, Judged, choose, given, readable
+from subtaxa.how_many import Choice, Judged, choose, exactly, readable
 from subtaxa.identity import open_checkpoint, unless_refused
 from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
@@ -149,7 +149,7 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         features, before = (joined(rows.numpy(), words, weight) for rows in (outcome.after, outcome.before))
         with progress.step("Finding the categories", 2 * len(ordered)) as step:
             forest = Forest(features, numbers, self.seed, step.advance)
-            choices = _choices(forest, want, self.granularity, outcome.judged)
+            forest, choices = _choices(forest, want, self.granularity, outcome.judged)
             clusters = categories(forest, [choice.chosen for choice in choices], step.advance)
         with progress.step("Measuring how sure they are", len(ordered)) as step:
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
@@ -294,8 +294,8 @@ def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -
     return CoarseTexts.from_lists(texts, labels, strict=True)
 
 
-def _choices(forest: Forest, want: Wanted, granularity: str, judged: Judged | None) -> list[Choice]:
-    """How many categories each label gets."""
+def _choices(forest: Forest, want: Wanted, granularity: str, judged: Judged | None) -> tuple[Forest, list[Choice]]:
+    """How many categories each label gets; with the forest as it is to be cut."""
     if want.total is not None and not want.fixed:
-        return given(forest.share_out(want.total))
+        return exactly(forest, want.total)
     return choose(forest, granularity, want.fixed, judged)

@@ -5,13 +5,13 @@ N texts, n of them looked at, T totals tried, L labels, K categories.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import SAMPLE, Forest, Ints, clearest
+from subtaxa.clustering import AS_CLEAR, Forest, Ints, clearest, evenness, if_even
 
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result, which has at least
@@ -23,6 +23,8 @@ MISPLACED = 3.0  # times as much as a silhouette counts that a text is misplaced
 CLOSE = 0.1  # totals that differ by less than this share are judged together
 POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for uneven categories
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
+EVEN_STEP = 0.05  # between totals that are tried for categories of one size, before the best is looked at more closely,
+CLOSELY = 10  # at so many totals
 BLURRED = 0.25  # of the texts misplaced at best: nothing can be told
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
@@ -53,9 +55,10 @@ class Judged(NamedTuple):
         return int(self.take[2])
 
 
-def given(numbers: Sequence[int]) -> list[Choice]:
-    """Numbers that were not chosen but asked for."""
-    return [Choice(number, number, number, ()) for number in numbers]
+def exactly(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> tuple[Forest, list[Choice]]:
+    """A number of categories that was not chosen but asked for, shared out; with the forest as it is to be cut."""
+    forest = if_even(forest, total, fixed)
+    return forest, [Choice(number, number, number, ()) for number in forest.share_out(total, fixed)]
 
 
 def choose(
@@ -63,17 +66,18 @@ def choose(
     granularity: str = "normal",
     fixed: Mapping[int, int] | None = None,
     judged: Judged | None = None,
-) -> list[Choice]:
+) -> tuple[Forest, list[Choice]]:
     """The number of categories below each label: the total that was `judged` the best, by these texts or by others,
-    shared out among the labels as this forest has it."""
+    shared out among the labels as this forest has it; with the forest as it is to be cut."""
     fixed = fixed or {}
     if len(fixed) == len(forest.trees):
-        return given(forest.share_out(sum(fixed.values()), fixed))
+        return exactly(forest, sum(fixed.values()), fixed)
     judged = judged or judge(forest, fixed)
     coarse, low, normal, high, fine = np.minimum(judged.take, _most(forest, fixed)).tolist()
     taken = {"coarse": coarse, "normal": normal, "fine": fine}[granularity]
+    forest = if_even(forest, taken, fixed)
     shares = zip(*(forest.share_out(total, fixed) for total in (taken, low, high)), strict=True)
-    return [
+    return forest, [
         Choice(own, lowest, highest, () if label in fixed else _curve(judged, label, own))
         for label, (own, lowest, highest) in enumerate(shares)
     ]
@@ -87,9 +91,10 @@ def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
     label of one kind stays whole, because its halves would be nearer to each other than the whole is to any other
     label. A text with a silhouette below zero is misplaced: a total too large or too small has more of them. Totals
     close to each other are judged together, since a single one may be lucky. Totals about as clear as the best are
-    plausible, and their middle is taken: the curve is flat, and where on it the highest point lies is chance. Coarse
-    and fine go further, to what is still fairly clear. If no total stands out, it is about √N, the number that leaves
-    as many texts to a category as there are categories.
+    plausible, and their middle is taken: the curve is flat, and where on it the highest point lies is chance, unless
+    all categories turn out to be of one size, which points at one total. Coarse and fine go further, to what is still
+    fairly clear. If no total stands out, it is about √N, the number that leaves as many texts to a category as there
+    are categories.
     """
     n, fixed = len(forest.features), fixed or {}
     forest = forest.thinned(TEXTS)
@@ -102,6 +107,7 @@ def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
     scale = abs(tried.silhouette(totals[best]))
     low, normal, high = tried.middle(*_nearly(totals, level, NEARLY * scale, beyond=1), NEARLY * scale)
     coarse, fine = _nearly(totals, level, SHIFT * scale)
+    low, normal, high = tried.evenest(coarse, fine) or (low, normal, high)
     coarse = max(tried.least, min(coarse, low, int(normal * (1 - STEP))))
     fine = min(most, max(fine, high, int(normal * (1 + STEP)) + 1))
     blurred = tried.misplaced(normal) > BLURRED
@@ -117,8 +123,7 @@ class _Tried:
 
     def __init__(self, forest: Forest, fixed: Mapping[int, int]) -> None:
         self.forest, self.fixed = forest, fixed
-        n = len(forest.features)
-        self.rows = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+        self.rows = forest.sample()
         self.owner = forest.labels[self.rows]  # (n,) the label of each text that is looked at
         self.least = sum(fixed.get(label, 1) for label in range(len(forest.trees)))
         self.numbers: dict[int, list[int]] = {}
@@ -157,6 +162,26 @@ class _Tried:
         middle = round(float(np.exp(np.average(np.log(totals), weights=spare))))
         plausible = totals[spare > 0]
         return int(plausible.min()), middle, int(plausible.max())
+
+    def evenest(self, first: int, last: int) -> tuple[int, int, int] | None:
+        """If all categories are of one size: of the totals between two, the lowest plausible one, the one at which the
+        force to be so is felt the least, and the highest plausible one; None if it is felt at all of them."""
+        left: dict[int, float] = {}  # of the silhouette
+
+        def best(totals: Iterable[int]) -> int:
+            for total in totals:
+                if total not in left:
+                    forced, free = evenness(self.forest, total, self.fixed)
+                    left[total] = forced / free if free > 0 else 0.0
+            return max(left, key=lambda total: left[total])
+
+        around = best(np.geomspace(first, last, 2 + int(np.log(last / first) / EVEN_STEP)).round().astype(int).tolist())
+        near = max(1, round(EVEN_STEP * around))
+        taken = best(
+            np.linspace(max(first, around - near), min(last, around + near), CLOSELY).round().astype(int).tolist()
+        )
+        plausible = [total for total in left if left[total] >= max(AS_CLEAR, left[taken] - NEARLY / 2)]
+        return (min(plausible), taken, max(plausible)) if plausible else None
 
     def judged(self, take: Sequence[int]) -> Judged:
         """All that was tried, each label by itself."""

@@ -13,18 +13,11 @@ from numpy.typing import NDArray
 
 from subtaxa.clustering import Clusters, Floats, Ints
 
-EVEN = 0.85  # above this the categories are of about the same size
 MEMBERS = 200  # at most, the surest of a category, stand for it
 
 
-def evenness(sizes: Ints) -> float:
-    """1 if all categories (K,) are of one size, 1/K if all but one are empty: how many there are in effect, of K."""
-    share = sizes[sizes > 0] / sizes.sum()
-    return float(np.exp(-(share * np.log(share)).sum()) / len(sizes))
-
-
-def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, NDArray[np.float32], Ints]:
-    """Each text's fellow members (N, k), the surest first, how sure they are (N, k), and the sizes (K,).
+def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, NDArray[np.float32]]:
+    """Each text's fellow members (N, k), the surest first, and how sure they are (N, k).
 
     A text is sure if its category's centroid is much nearer than the next one of its label. Places beyond the end of a
     category count nothing.
@@ -44,4 +37,4 @@ def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, N
     there = places < sizes[own][:, None]  # (N, k)
     begin = np.cumsum(sizes) - sizes  # (K,)
     fellows = order[np.where(there, begin[own][:, None] + places, begin[own][:, None])]  # (N, k)
-    return fellows, (sure[fellows] * there).astype(np.float32), sizes
+    return fellows, (sure[fellows] * there).astype(np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.clustering import Forest
+from subtaxa.clustering import Clusters, Floats, Forest, categories
 from subtaxa.encoder import Encoder
-from subtaxa.how_many import Judged, choose
+from subtaxa.how_many import Judged, choose, exactly
 from subtaxa.settings import Settings
 from subtaxa.tokens import Batch, Tokens
 from subtaxa.views import drop_tokens, replace_tokens, shorten
@@ -36,11 +36,16 @@ class TrainingData:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def share_out(self, forest: Forest, judged: Judged | None = None) -> Sequence[int]:
-        """How many categories each label is to have, as they were judged or else as we were told."""
-        if judged is not None:
-            return [choice.chosen for choice in choose(forest, fixed=self.fixed, judged=judged)]
-        return forest.share_out(min(max(self.n_categories, self.n_labels), forest.most), self.fixed)
+    def categories(self, features: Floats, judged: Judged | None = None) -> tuple[Clusters, bool]:
+        """The categories that these features (N, D) show, as many as were judged or else as we were told; and whether
+        they are of one size."""
+        forest = Forest(features, self.labels.cpu().numpy())
+        if judged is None:
+            total = min(max(self.n_categories, self.n_labels), forest.most)
+            forest, choices = exactly(forest, total, self.fixed)
+        else:
+            forest, choices = choose(forest, fixed=self.fixed, judged=judged)
+        return categories(forest, [choice.chosen for choice in choices]), forest.even
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""

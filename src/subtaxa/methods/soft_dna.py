@@ -24,13 +24,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from subtaxa import parallel
-from subtaxa.clustering import Forest, categories, unit
+from subtaxa.clustering import Clusters, unit
 from subtaxa.feature_queue import QueueMethod
-from subtaxa.filters import reciprocal_filter, survival
+from subtaxa.filters import label_filter, reciprocal_filter, survival
 from subtaxa.losses import multi_positive_nce, rank_weights
 from subtaxa.methods.down import base_at
 from subtaxa.neighbours import Neighbours, retrieve_within
-from subtaxa.settling import EVEN, evenness, members
+from subtaxa.settling import members
 from subtaxa.tokens import Batch
 from subtaxa.words import with_words, word_weight
 
@@ -55,36 +55,49 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        log = self.settle() if self.settling(epoch) else {}
-        log = log or self.look_around(epoch)
-        return {"word_weight": self.word_weight, **log, "retrieval_seconds": time.perf_counter() - begun}
+        found, even = parallel.from_first(self.find)
+        log = self.settle(found) if even and self.settling(epoch) else self.look_around(epoch, found, even)
+        return {
+            "word_weight": self.word_weight,
+            "even": float(even),
+            **log,
+            "retrieval_seconds": time.perf_counter() - begun,
+        }
 
-    def look_around(self, epoch: int) -> dict[str, float]:
+    def find(self) -> tuple[Clusters, bool]:
+        """The categories as they look now, and whether they are of one size."""
+        return self.data.categories(unit(self.compared().cpu().numpy()), self.judged)
+
+    def look_around(self, epoch: int, found: Clusters, even: bool) -> dict[str, float]:
         """Pull each text to its neighbours in the coming epoch."""
         neighbours = self.retrieve()
-        kept = self.trust(neighbours)  # (N, k)
+        stages = {"label": neighbours.valid, "reciprocal": self.trust(neighbours)}  # (N, k) each
+        if even:
+            stages["category"] = stages["reciprocal"] & self.same_category(neighbours, found)
+        kept = list(stages.values())[-1]
         fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)
         self.positives, self.weights = neighbours.indices, kept * fade
-        stages = {"label": neighbours.valid, "reciprocal": kept}
         self.mined = neighbours.indices, stages
         return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}
+
+    def same_category(self, neighbours: Neighbours, found: Clusters) -> Tensor:
+        """The neighbours (N, k) that are found in the text's own category."""
+        rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
+        own = torch.from_numpy(found.nearest(rows, labels)).to(neighbours.indices.device)  # (N,)
+        return label_filter(neighbours.indices, own)
 
     def settling(self, epoch: int) -> bool:
         """Whether this is the last quarter of the epochs, and the words still have something to say."""
         epochs = int(self.settings.epochs)
         return self.word_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
 
-    def settle(self) -> dict[str, float]:
-        """Pull each text to those of its found category in the coming epoch, if the categories are even."""
+    def settle(self, found: Clusters) -> dict[str, float]:
+        """Pull each text to those of its found category in the coming epoch."""
         rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
-        forest = Forest(rows, labels)
-        found = categories(forest, self.data.share_out(forest, self.judged))
-        fellows, sure, sizes = members(rows, labels, found)  # (N, k) each
-        if evenness(sizes) < EVEN:
-            return {}
+        fellows, sure = members(rows, labels, found)  # (N, k) each
         self.positives, self.weights = (torch.from_numpy(part).to(self.encoder.device) for part in (fellows, sure))
         self.mined = self.positives, {"category": self.weights > 0}
-        return {"kept": float((sure > 0).sum(1).mean()), "categories": float(len(sizes))}
+        return {"kept": float((sure > 0).sum(1).mean())}
 
     def refresh(self, epoch: int) -> None:
         """The queue takes the features of all texts as they are, not of views."""

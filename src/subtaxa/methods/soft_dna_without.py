@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from subtaxa.clustering import Clusters
 from subtaxa.encoder import Encoder
 from subtaxa.filters import label_filter
 from subtaxa.methods.base import TrainingData
@@ -44,6 +45,13 @@ class WithoutSettling(SoftDNA):
 
     def settling(self, epoch: int) -> bool:
         return False
+
+
+class WithoutEvenness(SoftDNA):
+    """The default that trains as if categories were never of one size."""
+
+    def find(self) -> tuple[Clusters, bool]:
+        return super().find()[0], False
 
 
 class WithoutReciprocity(SoftDNA):
@@ -87,6 +95,7 @@ VARIANTS = {
     "soft-dna-sharp-weights": WithoutFlattening,
     "soft-dna-no-words": WithoutWords,
     "soft-dna-no-settling": WithoutSettling,
+    "soft-dna-uneven": WithoutEvenness,
     "soft-dna-one-sided": WithoutReciprocity,
     "soft-dna-whole-queue": WithoutSearchInside,
     "soft-dna-momentum": WithMomentum,
