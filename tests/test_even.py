@@ -88,3 +88,10 @@ def test_plausible_totals_enclose_the_one_taken() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
     coarse, low, total, high, fine = judge(Forest(data.features, data.labels)).take.tolist()
     assert coarse < low <= total == 15 <= high < fine
+
+
+def test_nothing_is_even_where_nothing_is_clear() -> None:
+    rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
+    forest = Forest(rows, np.repeat([0, 1, 2], 100))
+    assert if_even(forest, 15) is forest
+    assert evenness(forest, 15)[0] == 0.0

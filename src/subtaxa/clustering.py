@@ -2,8 +2,9 @@
 
 Each coarse label is clustered on its own, so every category has exactly one parent. A Ward tree per label gives all
 numbers of categories at once. It is cut into twice as many clusters as wanted, which are merged with more or less
-regard to size (merging.py), and spherical k-means polishes the result; the clearest result is taken. N texts, n of one
-label, K categories, D dimensions.
+regard to size (merging.py), and spherical k-means polishes the result; the clearest result is taken. Categories of one
+size are recognised by how little it costs to force them to it (even.py). N texts, n of one label, K categories, D
+dimensions.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ LARGEST_TREE = 4000  # texts of a label that become leaves of its own; a larger 
 MICRO = 1000  # micro-clusters
 FINER = 2  # times as many clusters as wanted are merged into the categories
 FEWEST = 50  # texts of a label stay in a thinned forest
+BLOCK = 20_000  # texts that are compared with all centroids at once
 SAMPLE = 8000  # texts looked at to judge how clear-cut a result is
 EVEN_POWER, EVEN_FINER = 3.0, 3  # the regard to sizes of merges, and so many times as many clusters, where all are even
+BLURRED = 0.25  # of the texts nearer to another category than to their own: nothing can be told
 AS_CLEAR = 0.96  # of the silhouette left by forcing categories to be of one size: then they are
 
 
@@ -47,10 +50,14 @@ class Clusters:
 
     def nearest(self, features: Floats, labels: Ints | None = None) -> Ints:
         """The category of the most similar centroid (N,), within the coarse label where that is known."""
-        similarity = features @ self.centroids.T  # (N, K)
-        if labels is not None:
-            similarity[labels[:, None] != self.parents] = -np.inf
-        return similarity.argmax(1)
+        best = np.empty(len(features), dtype=np.int64)
+        for start in range(0, len(features), BLOCK):
+            rows = slice(start, start + BLOCK)
+            similarity = features[rows] @ self.centroids.T  # (B, K)
+            if labels is not None:
+                similarity[labels[rows, None] != self.parents] = -np.inf
+            best[rows] = similarity.argmax(1)
+        return best
 
 
 def cluster(
@@ -80,17 +87,18 @@ def if_even(forest: Forest, number: int, fixed: Mapping[int, int] | None = None)
 def evenness(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> tuple[float, float]:
     """How clear the texts are, by their mean silhouette, in categories that are forced to be of one size, and in those
     that they fall into from the same start. If all are of one size, the force is hardly felt. A category that it could
-    not even fill by half does not count."""
+    not even fill by half does not count, and where texts are blurred, none does: there any force is hardly felt."""
     even, rows = forest.evenly(), forest.sample()
     numbers = even.share_out(number, fixed)
     free, _, parts = evenly(even, numbers)
     fair = np.repeat(np.bincount(forest.labels) / numbers, numbers)  # (K,) texts
     filled = float((np.bincount(parts, minlength=number) >= fair / 2).mean())
     forced, as_they_fall = (
-        float(silhouettes(forest.features, assignment, len(free), rows).mean())
+        silhouettes(forest.features, assignment, len(free), rows)  # (n,)
         for assignment in (parts, free.nearest(forest.features, forest.labels))
     )
-    return filled * forced, as_they_fall
+    told = (as_they_fall < 0).mean() <= BLURRED
+    return filled * float(forced.mean()) * bool(told), float(as_they_fall.mean())
 
 
 def evenly(forest: Forest, numbers: Sequence[int]) -> tuple[Clusters, Clusters, Ints]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import AS_CLEAR, Forest, Ints, clearest, evenness, if_even
+from subtaxa.clustering import AS_CLEAR, BLURRED, Forest, Ints, clearest, evenness, if_even
 
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result, which has at least
@@ -25,7 +25,6 @@ POWERS = (1.0, 0.375)  # regards to sizes that are tried: Ward's, and one for un
 NOTHING_STANDS_OUT = (0.5, 2 / 3, 1.15, 2.0, 4.0)  # then these multiples of √N, from coarse to fine
 EVEN_STEP = 0.05  # between totals that are tried for categories of one size, before the best is looked at more closely,
 CLOSELY = 10  # at so many totals
-BLURRED = 0.25  # of the texts misplaced at best: nothing can be told
 LONE_FLOOR = 0.5  # with a single coarse label there is nothing to compare with: below this silhouette it stays whole
 
 

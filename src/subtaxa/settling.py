@@ -1,8 +1,8 @@
 """Settling: towards the end of training the texts of one found category take the place of the nearest neighbours.
 
 Neighbours tie a text to those around it, a category ties it to all that belong together. That pays where the words of
-the texts have a say in what belongs together: it is how the encoder learns it from them. It needs categories of about
-the same size: where they are uneven, small ones are found as part of larger ones and would be lost for good. N texts, K
+the texts have a say in what belongs together: it is how the encoder learns it from them. It needs categories of one
+size: where they are uneven, small ones are found as part of larger ones and would be lost for good. N texts, K
 categories, D dimensions, k members.
 """
 

@@ -5,7 +5,8 @@ them and away from the rest. What differs from DNA, with what each part is worth
 - neighbours are sought inside the coarse label only, so no place goes to a text that the label filter would remove;
 - texts are alike by their features and by their words (words.py), as far as that serves to tell the coarse labels;
 - kept neighbours are weighted by rank (as in DOWN), sharply at first and flatter as they get cleaner;
-- where words count to the end, the texts of one found category take the place of the neighbours there (settling.py);
+- where categories are of one size (even.py), neighbours in another category than the text's own do not count, and
+  where words count to the end, too, the texts of one category take the place of the neighbours there (settling.py);
 - there is no momentum encoder, coarse cross-entropy or rank filter: the queue holds the encoder's own features, and
   the time goes into training every layer;
 - the views are really shorter than the texts, which also makes them cheap.

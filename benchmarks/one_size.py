@@ -1,0 +1,75 @@
+"""How much of the silhouette is left when categories are forced to be of one size, and what that does to them.
+
+    python benchmarks/one_size.py ../shared/data clinc [RUN] [--spread 0.3] >> results/one_size.jsonl
+
+Without RUN the features are those of the encoder as it comes; with a folder that `benchmarks/discover.py ... --out RUN`
+kept, the trained ones. One JSON line: what is left at the true total and at others around it, and the ACC of the
+training texts in the clearest categories, in those that the texts fall into from the start that minds sizes, and in
+those of one size. With --spread the categories are cut to uneven sizes first: log-normal ones, with this standard
+deviation of the logarithm.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from common import options
+
+from subtaxa import Discovery
+from subtaxa.bench.datasets import Dataset, load
+from subtaxa.bench.scoring import score
+from subtaxa.clustering import Floats, Forest, Ints, categories, evenly, evenness
+from subtaxa.methods import settings_for
+from subtaxa.training import encoder_for
+
+AROUND = (0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2)  # times the true total
+
+
+def features_of(data: Dataset, run: Path | None) -> Floats:
+    """Unit features (N, D) of the training texts."""
+    if run is not None:
+        return Discovery.load(run).features_
+    encoder = encoder_for(settings_for("default").for_data(data.train.texts, data.n_fine))
+    return encoder.features(encoder.tokenise(data.train.texts)).cpu().numpy()
+
+
+def cut(fine: Ints, spread: float) -> Ints:
+    """The rows that are left when each category is cut to a size of its own, around six tenths of what it has."""
+    rng, left = np.random.default_rng(0), []
+    for category in range(int(fine.max()) + 1):
+        own = rng.permutation(np.flatnonzero(fine == category))
+        left.append(own[: max(3, round(0.6 * len(own) * float(np.exp(spread * rng.normal()))))])
+    return np.sort(np.concatenate(left))
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("run", type=Path, nargs="?")
+    parser.add_argument("--spread", type=float)
+    given = parser.parse_args()
+    data = load(given.dataset, given.data)
+    features, labels = features_of(data, given.run), np.unique(data.train.coarse, return_inverse=True)[1]
+    fine = np.unique(data.train.fine, return_inverse=True)[1]
+    if given.spread is not None:
+        rows = cut(fine, given.spread)
+        features, labels, fine = features[rows], labels[rows], fine[rows]
+    forest, total = Forest(features, labels), data.n_fine
+    even = forest.evenly()
+    left = {}
+    for some in (round(share * total) for share in AROUND):
+        forced, free = evenness(forest, some)
+        left[some] = round(forced / free, 3)
+    fall, forced_to, _ = evenly(even, even.share_out(total))
+    ways = {"clearest": categories(forest, forest.share_out(total)), "as_they_fall": fall, "of_one_size": forced_to}
+    accuracy = {
+        name: round(score(fine.tolist(), found.nearest(features, labels)).acc, 1) for name, found in ways.items()
+    }
+    how = "" if given.run is None else f" {given.run.name}"
+    how += "" if given.spread is None else f" --spread {given.spread}"
+    print(json.dumps({"command": f"benchmarks/one_size.py {given.dataset}{how}", "left": left, "acc": accuracy}))
+
+
+if __name__ == "__main__":
+    main()
