@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from planted import Planted, blobs, same_partition
 
-from subtaxa import clustering
-from subtaxa.clustering import Clusters, Forest, WardTree, _lloyd, categories, cluster, unit
+from subtaxa import ward_tree
+from subtaxa.clustering import Clusters, Forest, _lloyd, categories, cluster, unit
 from subtaxa.errors import SettingError
 from subtaxa.how_many import choose
+from subtaxa.ward_tree import WardTree
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +165,8 @@ def test_share_out_gives_more_categories_to_the_label_that_has_more(odd_labels: 
 @pytest.fixture
 def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels of more than 60 distinct texts are gathered into 50 micro-clusters."""
-    monkeypatch.setattr(clustering, "LARGEST_TREE", 60)
-    monkeypatch.setattr(clustering, "MICRO", 50)
+    monkeypatch.setattr(ward_tree, "LARGEST_TREE", 60)
+    monkeypatch.setattr(ward_tree, "MICRO", 50)
 
 
 FOUR_AGAINST_TWO = [[100] * 4, [30, 30]]

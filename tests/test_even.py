@@ -53,6 +53,7 @@ def test_such_texts_point_at_their_number() -> None:
     forest, choices = choose(Forest(data.features, data.labels))
     assert forest.even
     assert [choice.chosen for choice in choices] == [5, 4, 6]
+    assert all(choice.even for choice in choices)
 
 
 @pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])

@@ -9,8 +9,8 @@ from conftest import planted_corpus
 from planted import LargestTensor, blobs, same_partition, unit_tensor
 from sklearn.metrics import adjusted_rand_score
 
-from subtaxa import clustering, confidence, feature_queue, filters, how_many, neighbours, text_map
-from subtaxa.clustering import Forest, WardTree, cluster
+from subtaxa import confidence, feature_queue, filters, how_many, neighbours, text_map, ward_tree
+from subtaxa.clustering import Forest, cluster
 from subtaxa.confidence import UNKNOWN, probabilities
 from subtaxa.discovery import Discovery
 from subtaxa.feature_queue import FeatureQueue
@@ -18,6 +18,7 @@ from subtaxa.how_many import choose
 from subtaxa.losses import multi_positive_nce
 from subtaxa.neighbours import retrieve, retrieve_within
 from subtaxa.progress import Progress
+from subtaxa.ward_tree import WardTree
 
 CLUSTERED = torch.from_numpy(blobs([[100] * 10, [100] * 10], spread=0.1).features)  # (2000, D)
 LABELS = torch.arange(2).repeat_interleave(1000)
@@ -161,8 +162,8 @@ def test_everything_at_once_still_finds_the_planted_categories(
         (filters, "ROOM", 0),
         (filters, "AT_ONCE", 1),
         (feature_queue, "MOST_RIVALS", 100),
-        (clustering, "LARGEST_TREE", 60),
-        (clustering, "MICRO", 40),
+        (ward_tree, "LARGEST_TREE", 60),
+        (ward_tree, "MICRO", 40),
         (how_many, "TEXTS", 200),
         (text_map, "SPREAD", 100),
         (confidence, "BLOCK", 50),

@@ -40,6 +40,7 @@ class Choice(NamedTuple):
     low: int
     high: int
     curve: tuple[tuple[int, float], ...]  # empty where the number was given
+    even: bool = False  # it was chosen for categories of one size
 
 
 class Judged(NamedTuple):
@@ -57,7 +58,11 @@ class Judged(NamedTuple):
 def exactly(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> tuple[Forest, list[Choice]]:
     """A number of categories that was not chosen but asked for, shared out; with the forest as it is to be cut."""
     forest = if_even(forest, total, fixed)
-    return forest, [Choice(number, number, number, ()) for number in forest.share_out(total, fixed)]
+    return forest, [given(number) for number in forest.share_out(total, fixed)]
+
+
+def given(number: int) -> Choice:
+    return Choice(number, number, number, ())
 
 
 def choose(
@@ -77,7 +82,7 @@ def choose(
     forest = if_even(forest, taken, fixed)
     shares = zip(*(forest.share_out(total, fixed) for total in (taken, low, high)), strict=True)
     return forest, [
-        Choice(own, lowest, highest, () if label in fixed else _curve(judged, label, own))
+        given(own) if label in fixed else Choice(own, lowest, highest, _curve(judged, label, own), forest.even)
         for label, (own, lowest, highest) in enumerate(shares)
     ]
 

@@ -27,7 +27,8 @@ def number_lines(numbers: Mapping[str, Choice]) -> Iterator[str]:
 
 def plausible(choice: Choice) -> str:
     """The plausible numbers in words."""
-    return f"{choice.low}" if choice.low == choice.high else f"{choice.low} to {choice.high}"
+    numbers = f"{choice.low}" if choice.low == choice.high else f"{choice.low} to {choice.high}"
+    return f"{numbers}, all of one size" if choice.even else numbers
 
 
 def spark(values: Sequence[float]) -> str:

@@ -22,7 +22,7 @@ CATEGORY |= {"stability?": (float, None), "named?": bool, "namer?": str}
 TAXONOMY = [CATEGORY]
 MODULES = [{"type": str, "path": str, "name": str}]
 INDEX = {"weight_map": {str: str}}
-_CHOICE = {"chosen": int, "low": int, "high": int, "curve": [[float]]}
+_CHOICE = {"chosen": int, "low": int, "high": int, "curve": [[float]], "even?": bool}
 _FIT = {"temperature": float, "trust": float}
 RUN = {
     "format": int,

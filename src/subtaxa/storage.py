@@ -282,7 +282,13 @@ def read_numbers(facts: dict[str, Any]) -> dict[str, Choice]:
 
     try:
         return {
-            label: Choice(row["chosen"], row["low"], row["high"], tuple((int(k), float(v)) for k, v in row["curve"]))
+            label: Choice(
+                row["chosen"],
+                row["low"],
+                row["high"],
+                tuple((int(k), float(v)) for k, v in row["curve"]),
+                row.get("even", False),
+            )
             for label, row in facts["numbers"].items()
         }
     except ValueError as error:

@@ -20,9 +20,10 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
-from subtaxa.clustering import Floats, WardTree, cluster, means, unit
+from subtaxa.clustering import Floats, cluster, means, unit
 from subtaxa.errors import SettingError
 from subtaxa.trainer import Watcher
+from subtaxa.ward_tree import WardTree
 
 Ints = NDArray[np.int64]
 RESTARTS = 20  # of k-means: one alone may be unlucky
