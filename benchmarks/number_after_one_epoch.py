@@ -9,6 +9,7 @@ can be seen for several seeds in a quarter of the time. One JSON line for each s
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from common import options
 
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.clustering import Floats, Forest, Ints, unit
-from subtaxa.how_many import judge, readable
+from subtaxa.how_many import choose, judge, readable
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA
@@ -65,14 +66,16 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
     raise AssertionError("a training of a single epoch is never judged")
 
 
-def found(features: Floats, labels: Ints, true: Ints) -> dict[str, float]:
+def found(features: Floats, labels: Ints, true: Ints) -> dict[str, Any]:
     """The number that is judged the best, against the truth."""
     forest = Forest(features, labels)
     judged = judge(forest)
     _, low, total, high, _ = judged.take.tolist()
-    off = np.array(forest.share_out(total)) - true
+    forest, choices = choose(forest, judged=judged)
+    off = np.array([choice.chosen for choice in choices]) - true
     return {
         "total": total,
+        "even": forest.even,
         "plausible": [low, high],
         "true": int(true.sum()),
         "off_percent": round(100 * (total / int(true.sum()) - 1), 1),
