@@ -78,11 +78,12 @@ def test_paper_does_not_depend_on_the_training_texts() -> None:
 
 
 def close_and_wide(n: int, seed: int) -> Planted:
-    """Three categories of n texts each: two of different labels that lie close together, and one far off and wide."""
+    """Three categories: two of n texts each, of different labels, that lie close together, and one of twice as many,
+    far off and wide."""
     centres = np.array([[1.0, 0.15, 0.0, 0.0], [1.0, -0.15, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     spread = np.array([[0.0, 0.03, 0.0, 0.0], [0.0, 0.03, 0.0, 0.0], [0.0, 0.0, 0.0, 0.8]])
-    truth = np.repeat(np.arange(3), n)
-    noise = np.random.default_rng(seed).normal(size=(3 * n, 4))
+    truth = np.repeat(np.arange(3), [n, n, 2 * n])
+    noise = np.random.default_rng(seed).normal(size=(4 * n, 4))
     return Planted(unit_rows(centres[truth] + noise * spread[truth]), np.array([0, 1, 0])[truth], truth)
 
 
