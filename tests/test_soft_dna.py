@@ -13,7 +13,7 @@ from test_methods import prepared, resume
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa import feature_queue, how_many
+from subtaxa import clustering, feature_queue, how_many
 from subtaxa.clustering import Forest, unit
 from subtaxa.encoder import Encoder
 from subtaxa.how_many import Judged
@@ -67,8 +67,8 @@ def slow_weights(method: SoftDNA, base: float) -> list[dict[int, float]]:
         sorted((j for j in range(len(rows)) if labels[j] == labels[i]), key=lambda j: -own[j])[:k]
         for i, own in enumerate(similarity)
     ]
-    found, even = method.find()
-    own = found.nearest(method.queue.rows.numpy(), method.data.labels.numpy()) if even else labels
+    found = method.find()
+    own = labels if found is None else found.nearest(method.queue.rows.numpy(), method.data.labels.numpy())
     return [
         {j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j] and own[i] == own[j]}
         for i, same in enumerate(lists)
@@ -184,8 +184,8 @@ def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -
     """A method for which words count, in its third epoch of four, that finds its categories of one size, or not."""
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
-    find = method.find
-    monkeypatch.setattr(method, "find", lambda: (find()[0], even))
+    monkeypatch.setattr(clustering, "AS_CLEAR", 0.01 if even else 100.0)
+    monkeypatch.setattr(clustering, "BLURRED", 1.0)
     assert method.begin_epoch(2)["even"] == even
     assert method.word_weight > 0
     return method
@@ -198,7 +198,8 @@ def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
     assert method.mined is not None
     indices, stages = method.mined
     assert set(stages) == {"label", "reciprocal", "category"}
-    found, _ = method.find()
+    found = method.find()
+    assert found is not None
     own = found.nearest(unit(method.compared().numpy()), method.data.labels.numpy())
     for i, kept in enumerate(stages["category"]):
         same = [own[j] == own[i] for j in indices[i].tolist()]

@@ -36,16 +36,16 @@ class TrainingData:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def categories(self, features: Floats, judged: Judged | None = None) -> tuple[Clusters, bool]:
-        """The categories that these features (N, D) show, as many as were judged or else as we were told; and whether
-        they are of one size."""
+    def even_categories(self, features: Floats, judged: Judged | None = None) -> Clusters | None:
+        """The categories that these features (N, D) show, as many as were judged or else as we were told, if they are
+        of one size."""
         forest = Forest(features, self.labels.cpu().numpy())
         if judged is None:
             total = min(max(self.n_categories, self.n_labels), forest.most)
             forest, choices = exactly(forest, total, self.fixed)
         else:
             forest, choices = choose(forest, fixed=self.fixed, judged=judged)
-        return categories(forest, [choice.chosen for choice in choices]), forest.even
+        return categories(forest, [choice.chosen for choice in choices]) if forest.even else None
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""

@@ -56,24 +56,24 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        found, even = parallel.from_first(self.find)
-        log = self.settle(found) if even and self.settling(epoch) else self.look_around(epoch, found, even)
+        found = parallel.from_first(self.find)
+        log = self.settle(found) if found is not None and self.settling(epoch) else self.look_around(epoch, found)
         return {
             "word_weight": self.word_weight,
-            "even": float(even),
+            "even": float(found is not None),
             **log,
             "retrieval_seconds": time.perf_counter() - begun,
         }
 
-    def find(self) -> tuple[Clusters, bool]:
-        """The categories as they look now, and whether they are of one size."""
-        return self.data.categories(unit(self.compared().cpu().numpy()), self.judged)
+    def find(self) -> Clusters | None:
+        """The categories as they look now, if they are of one size."""
+        return self.data.even_categories(unit(self.compared().cpu().numpy()), self.judged)
 
-    def look_around(self, epoch: int, found: Clusters, even: bool) -> dict[str, float]:
+    def look_around(self, epoch: int, found: Clusters | None) -> dict[str, float]:
         """Pull each text to its neighbours in the coming epoch."""
         neighbours = self.retrieve()
         stages = {"label": neighbours.valid, "reciprocal": self.trust(neighbours)}  # (N, k) each
-        if even:
+        if found is not None:
             stages["category"] = stages["reciprocal"] & self.same_category(neighbours, found)
         kept = list(stages.values())[-1]
         fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)

@@ -50,8 +50,8 @@ class WithoutSettling(SoftDNA):
 class WithoutEvenness(SoftDNA):
     """The default that trains as if categories were never of one size."""
 
-    def find(self) -> tuple[Clusters, bool]:
-        return super().find()[0], False
+    def find(self) -> Clusters | None:
+        return None
 
 
 class WithoutReciprocity(SoftDNA):
