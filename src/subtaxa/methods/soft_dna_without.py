@@ -70,6 +70,16 @@ class WithoutSearchInside(SoftDNA):
         return Neighbours(found.indices, found.valid & label_filter(found.indices, self.data.labels))
 
 
+class WithoutRefresh(SoftDNA):
+    """The default without reading all texts anew before an epoch: the queue's rows are of views, up to an epoch old."""
+
+    def refresh(self, epoch: int) -> None:
+        if epoch == 0:
+            super().refresh(epoch)
+        else:
+            self.fill(self.queue.rows.clone(), epoch)
+
+
 class WithMomentum(SoftDNA):
     """The default with DNA's momentum encoder, which writes the queue."""
 
@@ -98,5 +108,6 @@ VARIANTS = {
     "soft-dna-uneven": WithoutEvenness,
     "soft-dna-one-sided": WithoutReciprocity,
     "soft-dna-whole-queue": WithoutSearchInside,
+    "soft-dna-no-refresh": WithoutRefresh,
     "soft-dna-momentum": WithMomentum,
 }
