@@ -12,6 +12,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from subtaxa import encoder_files
+from subtaxa import tower as tower_module
 from subtaxa.encoder import Encoder
 from subtaxa.errors import InputError, SettingError
 
@@ -71,6 +72,31 @@ def test_dropout_is_the_models_own_or_as_told(
     batch = encoder.batch(encoder.tokenise(TEXTS), torch.arange(len(TEXTS)))
     inputs = encoder.inputs(batch)
     assert torch.equal(encoder.tower(*inputs), encoder.tower(*inputs)) == same
+
+
+@pytest.mark.parametrize("layer", [None, 1])
+@pytest.mark.parametrize("layers", [1, "all"])
+def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
+    tiny_encoder: str, layers: int | str, layer: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    tower, passes = encoder.tower.eval(), []
+    inputs = encoder.inputs(encoder.tokenise([*TEXTS, *TEXTS]).batch(torch.arange(2 * len(TEXTS))))
+    tower.transformer.register_forward_pre_hook(lambda *_: passes.append(1))
+
+    def gradients() -> list[torch.Tensor]:
+        tower.zero_grad()
+        features = tower(*inputs, layer)
+        joint = features if layer is None else torch.cat(features)
+        joint.square().sum().backward()
+        return [joint.detach(), *(weights.grad for weights in tower.parameters() if weights.grad is not None)]
+
+    whole = gradients()
+    assert len(passes) == 1
+    monkeypatch.setattr(tower_module, "LARGEST", 4 * inputs[0].shape[1] * tower.transformer.config.intermediate_size)
+    for one, other in zip(whole, gradients(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    assert len(passes) > 1 + len(TEXTS)
 
 
 def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path: Path) -> None:

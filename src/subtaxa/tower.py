@@ -8,9 +8,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from subtaxa.errors import SettingError
+
+LARGEST = 2**24  # bytes of one tensor on a CPU: malloc gives back much larger ones, and fresh pages cost up to half a step
 
 
 class Tower(nn.Module):
@@ -20,16 +23,31 @@ class Tower(nn.Module):
         super().__init__()
         self.transformer, self.pooling, self.cut = transformer, pooling, cut
 
-    def forward(
-        self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None
-    ) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None) -> Tensor | tuple[Tensor, ...]:
         """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features (B, D).
 
         With a `layer`, counted from the bottom of the whole encoder, two of them: that layer's and the last's.
-        Of a layer below the tower only the tower's inputs are known: they stand in its place.
+        Of a layer below the tower only the tower's inputs are known: they stand in its place. On a CPU a large batch
+        goes through the layers in parts, and so does its gradient on the way back.
         """
+        parts = self._parts(*inputs.shape[:2]) if inputs.device.type == "cpu" else 1
+        found = [
+            self._features(*part, layer) for part in zip(inputs.chunk(parts), attention_mask.chunk(parts), strict=True)
+        ]
+        features = tuple(torch.cat(some) for some in zip(*found, strict=True))  # (B, D) each
+        return features[0] if layer is None else features
+
+    def _parts(self, texts: int, length: int) -> int:
+        """In how many parts a batch is small enough, by its widest states and by how its tokens heed each other."""
+        config: Any = self.transformer.config
+        width = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+        each = 4 * length * max(width, length * getattr(config, "num_attention_heads", 1))  # bytes of a text
+        return max(1, -(-texts * each // LARGEST))
+
+    def _features(self, inputs: Tensor, attention_mask: Tensor, layer: int | None) -> tuple[Tensor, ...]:
+        """The features (B, D) of a `layer`, if one is named, and of the last."""
         if layer is None:
-            return self._pool(self.states(inputs, attention_mask), attention_mask)  # (B, D)
+            return (self._pool(self.states(inputs, attention_mask), attention_mask),)
         if layer <= self.cut:
             shallow, deep = inputs, self.states(inputs, attention_mask)
         else:
