@@ -17,9 +17,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
+from common import cores
 from torch import Tensor, nn
 
-from common import cores
 from subtaxa.bench.datasets import load
 from subtaxa.encoder import Encoder
 
