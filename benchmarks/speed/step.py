@@ -87,9 +87,7 @@ def main() -> None:
     for name, microseconds in spent.most_common():
         print(f"| {name} | {100 * microseconds / whole:.1f} % |")
     steps, found = len(trainer.data.tokens) / settings.batch_size, trainer.place.log["retrieval_seconds"]
-    print(
-        f"\nAn epoch has {steps:.0f} steps; before it all texts are read in {reading:.1f} s and compared in {found:.1f} s."
-    )
+    print(f"\nAn epoch has {steps:.0f} steps; before it, reading takes {reading:.1f} s, comparing {found:.1f} s.")
 
 
 if __name__ == "__main__":
