@@ -3,10 +3,10 @@
     python benchmarks/one_size.py ../shared/data clinc [RUN] [--spread 0.3] >> results/one_size.jsonl
 
 Without RUN the features are those of the encoder as it comes; with a folder that `benchmarks/discover.py ... --out RUN`
-kept, the trained ones. One JSON line: what is left at the true total and at others around it, and the ACC of the
-training texts in the clearest categories, in those that the texts fall into from the start that minds sizes, and in
-those of one size. With --spread the categories are cut to uneven sizes first: log-normal ones, with this standard
-deviation of the logarithm.
+kept, the trained ones. One JSON line: for the true total and others around it, how much is left and the share of texts
+that are misplaced; and the ACC of the training texts in the clearest categories, in those that the texts fall into from
+the start that minds sizes, and in those of one size. With --spread the categories are cut to uneven sizes first:
+log-normal ones, with this standard deviation of the logarithm.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def main() -> None:
     even = forest.evenly()
     left = {}
     for some in (round(share * total) for share in AROUND):
-        forced, free = evenness(forest, some)
-        left[some] = round(forced / free, 3)
+        left[some] = [round(number, 3) for number in evenness(forest, some)]
     fall, forced_to, _ = evenly(even, even.share_out(total))
     ways = {"clearest": categories(forest, forest.share_out(total)), "as_they_fall": fall, "of_one_size": forced_to}
     accuracy = {

@@ -67,10 +67,10 @@ def test_uneven_categories_are_left_alone(sizes: list[list[int]]) -> None:
 
 def test_the_force_is_hardly_felt_by_even_categories_only() -> None:
     data = blobs([[20] * 3, [20] * 4], spread=0.08)
-    forced, free = evenness(Forest(data.features, data.labels), 7)
-    assert forced == pytest.approx(free, abs=1e-3)
-    forced, free = evenness(Forest(data.features, data.labels), 9)
-    assert forced < 0.9 * free
+    at_truth, beyond = (evenness(Forest(data.features, data.labels), total) for total in (7, 9))
+    assert at_truth.left == pytest.approx(1.0, abs=2e-3)
+    assert beyond.left < 0.9
+    assert at_truth.misplaced == 0.0 < beyond.misplaced
 
 
 @pytest.mark.parametrize(("number", "shares"), [(2, [1, 1]), (4, [3, 1]), (5, [4, 1]), (8, [6, 2])])
@@ -95,4 +95,4 @@ def test_nothing_is_even_where_nothing_is_clear() -> None:
     rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
     forest = Forest(rows, np.repeat([0, 1, 2], 100))
     assert if_even(forest, 15) is forest
-    assert evenness(forest, 15)[0] == 0.0
+    assert evenness(forest, 15).left == 0.0

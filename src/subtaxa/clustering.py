@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,14 +77,19 @@ def categories(forest: Forest, numbers: Sequence[int], advance: Callable[[int], 
 
 def if_even(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> Forest:
     """The same forest, to be cut into categories of one size, if the texts are so."""
-    forced, free = evenness(forest, number, fixed)
-    return forest.evenly() if forced >= AS_CLEAR * free > 0 else forest
+    return forest.evenly() if evenness(forest, number, fixed).left >= AS_CLEAR else forest
 
 
-def evenness(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> tuple[float, float]:
-    """How clear the texts are, by their mean silhouette, in categories that are forced to be of one size, and in those
-    that they fall into from the same start. If all are of one size, the force is hardly felt. A category that it could
-    not even fill by half does not count, and where texts are blurred, none does: there any force is hardly felt."""
+class Evenness(NamedTuple):
+    """What becomes of the texts in categories that are forced to be of one size."""
+
+    left: float  # of the mean silhouette that they have in those that they fall into from the same start
+    misplaced: float  # the share of texts that are nearer to another category then
+
+
+def evenness(forest: Forest, number: int, fixed: Mapping[int, int] | None = None) -> Evenness:
+    """If all categories are of one size, the force is hardly felt. A category that it could not even fill by half does
+    not count, and where texts are blurred, none does: there any force is hardly felt."""
     even, rows = forest.evenly(), forest.sample()
     numbers = even.share_out(number, fixed)
     free, _, parts = evenly(even, numbers)
@@ -93,8 +99,9 @@ def evenness(forest: Forest, number: int, fixed: Mapping[int, int] | None = None
         silhouettes(forest.features, assignment, len(free), rows)  # (n,)
         for assignment in (parts, free.nearest(forest.features, forest.labels))
     )
-    told = (as_they_fall < 0).mean() <= BLURRED
-    return filled * float(forced.mean()) * bool(told), float(as_they_fall.mean())
+    told = (as_they_fall < 0).mean() <= BLURRED and as_they_fall.mean() > 0
+    left = filled * float(forced.mean() / as_they_fall.mean()) if told else 0.0
+    return Evenness(left, float((forced < 0).mean()))
 
 
 def evenly(forest: Forest, numbers: Sequence[int]) -> tuple[Clusters, Clusters, Ints]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering import AS_CLEAR, BLURRED, Forest, Ints, clearest, evenness, if_even
+from subtaxa.clustering import AS_CLEAR, BLURRED, Evenness, Forest, Ints, clearest, evenness, if_even
 
 NEARLY = 0.05  # clearness this near the best is plausible
 SHIFT = 0.12  # clearness given up for a coarser or finer result, which has at least
@@ -169,23 +169,24 @@ class _Tried:
 
     def evenest(self, first: int, last: int) -> tuple[int, int, int] | None:
         """If all categories are of one size: of the totals between two, the lowest plausible one, the one at which the
-        force to be so is felt the least, and the highest plausible one; None if it is felt at all of them."""
-        left: dict[int, float] = {}  # of the silhouette
+        fewest texts are misplaced when forced into such categories, and the highest plausible one; None if the force is
+        felt there. Too few texts of a category, or too many, are at once nearer to another."""
+        found: dict[int, Evenness] = {}
 
         def best(totals: Iterable[int]) -> int:
-            for total in totals:
-                if total not in left:
-                    forced, free = evenness(self.forest, total, self.fixed)
-                    left[total] = forced / free if free > 0 else 0.0
-            return max(left, key=lambda total: left[total])
+            found.update((total, evenness(self.forest, total, self.fixed)) for total in totals if total not in found)
+            return min(found, key=lambda total: (found[total].misplaced, -found[total].left))
 
         around = best(np.geomspace(first, last, 2 + int(np.log(last / first) / EVEN_STEP)).round().astype(int).tolist())
         near = max(1, round(EVEN_STEP * around))
         taken = best(
             np.linspace(max(first, around - near), min(last, around + near), CLOSELY).round().astype(int).tolist()
         )
-        plausible = [total for total in left if left[total] >= max(AS_CLEAR, left[taken] - NEARLY / 2)]
-        return (min(plausible), taken, max(plausible)) if plausible else None
+        if found[taken].left < AS_CLEAR:
+            return None
+        most = found[taken].misplaced + NEARLY / 2
+        plausible = [total for total, even in found.items() if even.left >= AS_CLEAR and even.misplaced <= most]
+        return min(plausible), taken, max(plausible)
 
     def judged(self, take: Sequence[int]) -> Judged:
         """All that was tried, each label by itself."""
