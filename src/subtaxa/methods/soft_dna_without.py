@@ -71,7 +71,9 @@ class WithoutSearchInside(SoftDNA):
 
 
 class WithoutRefresh(SoftDNA):
-    """The default without reading all texts anew before an epoch: the queue's rows are of views, up to an epoch old."""
+    """The default without reading all texts anew before each epoch.
+
+    The queue's rows are then of views, and up to an epoch old."""
 
     def refresh(self, epoch: int) -> None:
         if epoch == 0:
