@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from planted import Planted, blobs, same_partition, unit_rows
 
+from subtaxa import how_many
 from subtaxa.clustering import Forest, categories, clearest, cluster, evenness, if_even
 from subtaxa.even import evened
 from subtaxa.how_many import choose, judge
@@ -54,6 +55,14 @@ def test_such_texts_point_at_their_number() -> None:
     assert forest.even
     assert [choice.chosen for choice in choices] == [5, 4, 6]
     assert all(choice.even for choice in choices)
+
+
+def test_the_fewest_misplaced_texts_tell_the_number_where_a_wrong_one_is_as_easily_forced() -> None:
+    data = blobs([[30] * 6, [30] * 5, [30] * 5], spread=0.14, dim=40, seed=2)
+    forest = Forest(data.features, data.labels)
+    assert evenness(forest, 17).left > evenness(forest, 16).left
+    assert evenness(forest, 17).misplaced > evenness(forest, 16).misplaced
+    assert how_many._Tried(forest, {}).evenest(10, 20) == (16, 16, 16)
 
 
 @pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])
