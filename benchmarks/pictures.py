@@ -2,7 +2,7 @@
 
     python benchmarks/pictures.py RUN
 
-RUN is a run folder, as `benchmarks/discover.py ../shared/data hwu64 --categories auto --out RUN` keeps it. Writes
+RUN is a run folder, as `benchmarks/discover.py ../shared/data clinc --categories auto --out RUN` keeps it. Writes
 docs/images/overview.png, map.png (the pointer on the first dot under the middle) and category.png (the largest one).
 """
 
