@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from subtaxa.errors import SettingError
 
-LARGEST = 2**24  # bytes of one tensor on a CPU: malloc keeps no much larger ones, and fresh pages cost half a step
+LARGEST = 2**24  # bytes of one tensor on a CPU: malloc keeps no much larger ones, and fresh pages take long
 
 
 class Tower(nn.Module):
