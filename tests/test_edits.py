@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from subtaxa import edits, storage
 from subtaxa.cli import main
+from subtaxa.clustering import unit
 from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.filing import Filing
@@ -113,6 +114,26 @@ def test_split_finds_what_was_merged(run: Path) -> None:
     assert len(parts) == 2
     groups = {frozenset(np.flatnonzero(model.labels_ == i)) for i in parts}
     assert groups == {frozenset(np.flatnonzero(before == i)) for i in (first, second)}
+
+
+@pytest.mark.parametrize("into", [None, 2])
+def test_split_does_not_take_a_stray_text_for_a_part(into: int | None) -> None:
+    middle, apart, elsewhere = np.eye(24, dtype=np.float32)[:3]
+    rng = np.random.default_rng(0)
+    centres = np.stack([middle + 0.3 * apart, middle - 0.3 * apart, elsewhere])
+    truth = np.repeat([0, 1, 2], [60, 40, 1])
+    features = unit(centres[truth] + 0.1 * rng.normal(size=(101, 24)).astype(np.float32))
+    filing = Filing(
+        texts=[f"text {i}" for i in range(101)],
+        labels=["label"] * 101,
+        rows=np.arange(2, 103),
+        features=features,
+        category=np.zeros(101, dtype=np.int64),
+        categories={0: Category(0, "label", "all", (), (), 101)},
+        centroids={0: features.mean(0)},
+    )
+    parts = [set(part["rows"]) - {102} for part in edits.split(filing, 0, into)["parts"]]  # 102 is the stray one
+    assert parts == [set(range(2, 62)), set(range(62, 102))]
 
 
 def test_a_name_given_by_a_person_outlives_other_edits(run: Path) -> None:

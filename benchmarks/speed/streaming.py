@@ -23,7 +23,8 @@ from subtaxa.encoder_files import save_pipeline
 SHORT, TIMES, TRAINED = 20_000, 10, 500
 
 
-def measure(data: Dataset, rows: int = SHORT) -> list[Row]:
+def measure(data: Dataset, *, million: bool = False) -> list[Row]:
+    rows = 10**6 // TIMES if million else SHORT
     known = data.limited(TRAINED).train
     found = []
     with tempfile.TemporaryDirectory() as name:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subtaxa.clustering import Forest, cluster, silhouettes
+from subtaxa.clustering import EVEN_POWER, Forest, clearest
 from subtaxa.errors import InputError
 from subtaxa.filing import Filing
+from subtaxa.merging import POWERS
 from subtaxa.schema import difference
 from subtaxa.taxonomy import Taxonomy
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Edit = dict[str, Any]
 
 PARTS = 8  # at most, when the number of parts is left to us
+FEWEST, CRUMB = 3, 20  # a part of fewer texts than that, or of less than one in so many, is hardly one
 SHAPES: dict[str, dict[str, Any]] = {  # what a line of each kind holds besides its number and its words
     "merge": {"categories": [int]},
     "split": {"category": int, "parts": [{"id": int, "rows": [int]}]},
@@ -113,7 +115,8 @@ def split(filing: Filing, category: int, into: int | None = None) -> Edit:
         raise InputError(f"{old.name!r} has {_texts(len(members))} that are all alike: it cannot be split")
     if into is not None and not 2 <= into <= most:
         raise InputError(f"cannot split {old.name!r} into {into}: it has {most} different texts, use 2 to {most}")
-    part = _parts(features, into or _clearest(features, most))  # (n,)
+    numbers = range(2, max(3, min(PARTS, most - 1, len(features) // 2) + 1)) if into is None else [into]
+    part = _parts(features, numbers)  # (n,)
     order = np.argsort(-np.bincount(part), kind="stable")
     ids = [category, *range(filing.next_id, filing.next_id + len(order) - 1)]
     parts: list[dict[str, Any]] = [
@@ -195,17 +198,21 @@ def find_category(taxonomy: Taxonomy, given: str) -> int:
     raise InputError(f"there is no category {given!r}: {hint}")
 
 
-def _parts(features: Floats, number: int) -> Ints:
-    alone = np.zeros(len(features), dtype=np.int64)
-    return np.unique(cluster(features, alone, number).nearest(features), return_inverse=True)[1]
-
-
-def _clearest(features: Floats, most: int) -> int:
-    """The number of parts with the best mean silhouette."""
+def _parts(features: Floats, numbers: Iterable[int]) -> Ints:
+    """The clearest division of some texts (n,) into one of these numbers of parts. Those with a part of a few stray
+    texts come last, since taking these away makes any rest look clear."""
     forest = Forest(features, np.zeros(len(features), dtype=np.int64))
-    rows = np.arange(len(features))
-    numbers = range(2, max(3, min(PARTS, most - 1, len(features) // 2) + 1))
-    return max(numbers, key=lambda k: float(silhouettes(features, forest.cut([k]), k, rows).mean()))
+    rows = forest.sample()
+
+    def tried(number: int, power: float) -> tuple[float, float, float, Ints]:
+        clusters, clear = clearest(forest, [number], rows, [power])
+        own = np.unique(clusters.nearest(features), return_inverse=True)[1]  # (n,)
+        sizes = np.bincount(own)
+        enough = max(FEWEST, len(features) / max(CRUMB, 4 * number))
+        return len(sizes) / number, min(1.0, sizes.min() / enough), float(clear.mean()), own
+
+    found = [tried(number, power) for number in numbers for power in (*POWERS, EVEN_POWER)]
+    return max(found, key=lambda division: division[:3])[3]
 
 
 def _texts(number: int) -> str:
