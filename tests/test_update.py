@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,9 @@ def test_categories_keep_ids_names_and_texts_and_a_new_one_is_proposed(
     assert Discovery.load(run).taxonomy_.by_id()[person].name == "Parcels"  # the person's name is kept for good
     assert main(["undo", str(run), "--quiet"]) == 0
     assert "no edit to undo" in refused(capsys, ["undo", str(run), "--quiet"])  # undo stops at the update
+    assert main(["update", str(run), str(more), "--label", "team", "--quiet"]) == 0
+    past = [json.loads(line)["says"] for line in (run / "edits-before.jsonl").read_text("utf-8").splitlines()]
+    assert [says.split()[0] for says in past] == ["rename", "split", "undo:"]  # but nothing is forgotten
 
 
 def test_an_updated_run_assigns_and_can_be_edited(run: Path, more: Path, tmp_path: Path) -> None:

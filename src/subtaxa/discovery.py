@@ -168,7 +168,7 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         self.confidence_: Confidence = confidence
         self.features_: Floats = features[back]
         self.map_: Floats = places[back]
-        self.edits_ = []
+        self.edits_, self.past_ = [], ""
         self.memory_ = Memory.of(ordered, features, assignment, clusters)
         self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
         self.settings_: Settings = settings

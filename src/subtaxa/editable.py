@@ -46,6 +46,7 @@ class Editable:
     confidence_: Confidence
 
     edits_: list[edits.Edit]
+    past_ = ""  # the log of edits before the last update, which can no longer be undone
     labels_: Ints  # (N,) category ids
     confidences_: NDArray[np.float64]  # (N,)
     taxonomy_: Taxonomy  # (K)
@@ -74,6 +75,7 @@ class Editable:
         self.trained_ = Trained(
             self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_, filing.next_id
         )
+        self.past_ += edits.write_log(self.edits_)
         self.edits_ = []
 
     def _take(self, filing: Filing) -> None:

@@ -57,6 +57,8 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         if model.vocabulary_ is not None:
             storage.write_arrays(stage / storage.WORDS, model.vocabulary_.arrays())
         (stage / storage.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
+        if model.past_:
+            (stage / storage.PAST).write_text(model.past_, encoding="utf-8")
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
@@ -154,7 +156,8 @@ def load_run(cls: type[Discovery], folder: Path, backend: str) -> Discovery:
     trained = storage.read_taxonomy(folder, storage.TRAINED if log.exists() else storage.TAXONOMY)
     model.taxonomy_ = replace(trained, editor=model.edit)
     _check_shapes(model, folder)
-    model.edits_ = []
+    model.edits_, past = [], folder / storage.PAST
+    model.past_ = read_limited(past, "replace") if past.exists() else ""
     model.trained_ = Trained(
         model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_, next_id
     )

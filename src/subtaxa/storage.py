@@ -8,6 +8,7 @@ run/
                                                     features.safetensors   of all texts, in the order of assignments
   suspect_labels.csv  coarse labels to look at      words.safetensors   the words that count, if the texts are long
   edits.jsonl         what was changed since        trained.json      the taxonomy before that
+  edits-before.jsonl  what was changed before the last `update`, to read
   model-int8.onnx     the model for `assign --backend onnx-int8`, once that was used; model-int8.json says of which
 """
 
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
+PAST = "edits-before.jsonl"
 WORDS = "words.safetensors"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
 GRAPH, GRAPH_NOTE = "model-int8.onnx", "model-int8.json"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
-OURS |= {FEATURES, WORDS, EDITS, TRAINED, SUSPECTS, GRAPH, GRAPH_NOTE}
+OURS |= {FEATURES, WORDS, EDITS, PAST, TRAINED, SUSPECTS, GRAPH, GRAPH_NOTE}
 FORMAT = 3
 
 # A spreadsheet runs a cell that begins with one of these. Such cells get a leading apostrophe, which reading takes off.
