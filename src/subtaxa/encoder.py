@@ -19,6 +19,7 @@ from subtaxa.encoder_files import load_pipeline
 from subtaxa.errors import SettingError
 from subtaxa.finite import check_rows, naming
 from subtaxa.room import available
+from subtaxa.side_by_side import side_by_side
 from subtaxa.tokens import IN_CACHE, Batch, Tokens
 from subtaxa.tower import Tower, layers_of, set_dropout, without_lower_layers
 
@@ -211,8 +212,13 @@ class Encoder:
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)
         batches = tokens.batches_by_length(self.chunk_tokens)
-        for index in parallel.share(batches):
-            out[index] = F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)
+        own = parallel.share(batches)
+
+        def read(index: Tensor) -> Tensor:
+            return F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)  # (B, D)
+
+        for index, rows in zip(own, (side_by_side if self.device.type == "cpu" else map)(read, own), strict=True):
+            out[index] = rows
             advance(len(index))
         tower.train(training)
         parallel.exchange(out, batches)

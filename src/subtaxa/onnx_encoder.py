@@ -27,6 +27,7 @@ from torch.nn import functional as F
 from subtaxa.atomic import write_whole
 from subtaxa.digests import digests
 from subtaxa.errors import InputError
+from subtaxa.side_by_side import side_by_side
 from subtaxa.storage import GRAPH, GRAPH_NOTE, MODEL
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class OnnxEncoder:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        options.inter_op_num_threads = 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side
         options.log_severity_level = 3  # errors only
         self.encoder = encoder
         self.session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -55,10 +55,15 @@ class OnnxEncoder:
         """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
         out = torch.empty(len(texts), self.encoder.dimensions)
         tokens = self.encoder.tokenise(texts)
-        for index in tokens.batches_by_length(TOKENS) if len(tokens) else ():
+        batches = tokens.batches_by_length(TOKENS) if len(tokens) else []
+
+        def read(index: Tensor) -> Tensor:
             batch = tokens.batch(index)
             inputs = {"ids": batch.input_ids.numpy(), "mask": batch.attention_mask.long().numpy()}  # (B, L) each
-            out[index] = torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
+            return torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
+
+        for index, rows in zip(batches, side_by_side(read, batches), strict=True):
+            out[index] = rows
             advance(len(index))
         return out
 

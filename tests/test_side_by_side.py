@@ -1,0 +1,72 @@
+"""Batches side by side: the order and the errors of one after the other, and the same features."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from subtaxa.encoder import Encoder
+from subtaxa.side_by_side import side_by_side
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_two_items_are_worked_on_at_once_and_come_in_their_order() -> None:
+    both = threading.Barrier(2)
+
+    def work(item: int) -> tuple[int, int, bool]:
+        both.wait(timeout=60)  # nobody comes past alone
+        return item, torch.get_num_threads(), torch.is_grad_enabled()
+
+    with torch.no_grad():
+        assert list(side_by_side(work, range(6))) == [(item, 1, False) for item in range(6)]
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_an_error_ends_it_and_the_threads_are_as_before() -> None:
+    done: list[int] = []
+
+    def work(item: int) -> None:
+        if item == 3:
+            raise ValueError("three")
+        done.append(item)
+
+    with pytest.raises(ValueError, match="three"):
+        list(side_by_side(work, range(100_000)))
+    assert len(done) < 99_999
+    assert torch.get_num_threads() == 2
+
+
+def test_one_thread_works_where_it_is_called() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        found = list(side_by_side(lambda item: threading.current_thread(), range(3)))
+    finally:
+        torch.set_num_threads(before)
+    assert set(found) == {threading.current_thread()}
+
+
+def test_features_do_not_depend_on_the_number_of_threads(tiny_encoder: str) -> None:
+    encoder = Encoder(tiny_encoder)
+    tokens = encoder.tokenise([f"text {'long ' * (i % 40)} number {i}" for i in range(300)])
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(encoder.features(tokens))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
