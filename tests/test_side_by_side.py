@@ -58,8 +58,9 @@ def test_one_thread_works_where_it_is_called() -> None:
     assert set(found) == {threading.current_thread()}
 
 
-def test_features_do_not_depend_on_the_number_of_threads(tiny_encoder: str) -> None:
-    encoder = Encoder(tiny_encoder)
+@pytest.mark.parametrize("layers", ["all", 1, 0])
+def test_features_do_not_depend_on_the_number_of_threads(tiny_encoder: str, layers: int | str) -> None:
+    encoder = Encoder(tiny_encoder, trained_layers=layers)
     tokens = encoder.tokenise([f"text {'long ' * (i % 40)} number {i}" for i in range(300)])
     before, found = torch.get_num_threads(), []
     try:

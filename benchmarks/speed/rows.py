@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from subtaxa.bench.peak import Peak
 
 
@@ -44,6 +46,7 @@ def megabytes(work: Callable[[], Any]) -> float:
     inside, outside = context.Pipe()
 
     def run() -> None:
+        torch.set_num_threads(1)  # the parent's other threads are not here, and waiting for them would never end
         gc.collect()
         peak = Peak()
         before = peak.megabytes() or 0

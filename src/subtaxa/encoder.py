@@ -217,7 +217,9 @@ class Encoder:
         def read(index: Tensor) -> Tensor:
             return F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)  # (B, D)
 
-        for index, rows in zip(own, (side_by_side if self.device.type == "cpu" else map)(read, own), strict=True):
+        hooked = self.cut and self._boundary is not None and tokens.states is None  # `lower` is for one at a time
+        spread = map if hooked or self.device.type != "cpu" else side_by_side
+        for index, rows in zip(own, spread(read, own), strict=True):
             out[index] = rows
             advance(len(index))
         tower.train(training)
