@@ -50,6 +50,7 @@ def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) ->
     indices = torch.arange(len(queries), device=queries.device)[:, None].repeat(1, k)  # (N, k), padded with the own
     valid = torch.zeros(len(queries), k, dtype=torch.bool, device=queries.device)  # (N, k)
     done: list[Tensor] = []  # the rows of each block, in order
+    room = _Room(queries)
     for members in groups:  # (n,)
         k_group, whole = min(k, len(members)), len(members) == len(queue)
         rows = queue if whole else queue[members]  # (n, D)
@@ -57,16 +58,36 @@ def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) ->
         for own, seen in (_around if len(members) > LARGE else _all)(asking, rows, k_group):
             where = members[own]  # (B,)
             if len(done) % parallel.processes() == parallel.rank():
-                indices[where, :k_group] = members[_top_k(asking, rows, own, seen, k_group)]
+                indices[where, :k_group] = members[_top_k(asking, rows, own, seen, k_group, room)]
             done.append(where)
         valid[members, :k_group] = True
     return Neighbours(parallel.exchange(indices, done), valid)
 
 
-def _top_k(queries: Tensor, rows: Tensor, own: Tensor, seen: Tensor | None, k: int) -> Tensor:
+class _Room:
+    """Memory that every block uses again: taken anew for each of them, it would pile up."""
+
+    def __init__(self, like: Tensor) -> None:
+        self.like, self.parts = like, dict[str, Tensor]()
+
+    def take(self, part: str, rows: int, columns: int) -> Tensor:
+        """A table that holds anything; the one before of the same part is gone."""
+        cells = rows * columns
+        if part not in self.parts or len(self.parts[part]) < cells:
+            self.parts[part] = self.like.new_empty(cells + cells // 4)
+        return self.parts[part][:cells].view(rows, columns)
+
+    def rows(self, part: str, of: Tensor, which: Tensor) -> Tensor:
+        """Some rows (n, D) of a table."""
+        return torch.index_select(of, 0, which, out=self.take(part, len(which), of.shape[1]))
+
+
+def _top_k(queries: Tensor, rows: Tensor, own: Tensor, seen: Tensor | None, k: int, room: _Room) -> Tensor:
     """The k most similar rows of some queries (B, k), all or only of those `seen` (n,); the own row is forced first."""
     places = own if seen is None else torch.searchsorted(seen, own)  # (B,) of the own rows
-    similarity = queries[own] @ (rows if seen is None else rows[seen]).T  # (B, n)
+    rows = rows if seen is None else room.rows("seen", rows, seen)  # (n, D)
+    similarity = room.take("similarity", len(own), len(rows))  # (B, n)
+    torch.mm(room.rows("asking", queries, own), rows.T, out=similarity)
     similarity.scatter_(1, places[:, None], float("inf"))
     found = similarity.topk(k, dim=1).indices  # (B, k)
     return found if seen is None else seen[found]
