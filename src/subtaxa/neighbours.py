@@ -73,7 +73,9 @@ class _Room:
     def take(self, part: str, rows: int, columns: int) -> Tensor:
         """A table that holds anything; the one before of the same part is gone."""
         cells = rows * columns
-        if part not in self.parts or len(self.parts[part]) < cells:
+        if part not in self.parts:
+            self.parts[part] = self.like.new_empty(cells)
+        elif len(self.parts[part]) < cells:
             self.parts[part] = self.like.new_empty(cells + cells // 4)
         return self.parts[part][:cells].view(rows, columns)
 
