@@ -74,10 +74,16 @@ class _LineStep(Step):
             words = f", {self.words}" if self.words else ""
             percent = min(100, 100 * self.done // self.total)
             line = f"{self.name}: {percent} %, about {duration(left)} left{words}"
-            print(printable(line), file=self.stream, flush=True)
+            _write(self.stream, line)
 
     def note(self, text: str) -> None:
         self.words = text
+
+
+def _write(stream: TextIO, line: str) -> None:
+    """A line, at once. Not by `print`, of which Ray's workers say everything twice."""
+    stream.write(f"{printable(line)}\n")
+    stream.flush()
 
 
 class LineProgress(Progress):
@@ -88,7 +94,7 @@ class LineProgress(Progress):
         self.stream = stream or sys.stderr
 
     def say(self, line: str) -> None:
-        print(printable(line), file=self.stream, flush=True)
+        _write(self.stream, line)
 
     def _open(self, name: str, total: int) -> Step:
         return _LineStep(name, total, self.stream)

@@ -31,7 +31,10 @@ def connected(address: str | None, workers: int) -> Iterator[None]:
     try:
         _try(lambda: ray.init(address or "local", logging_level=logging.WARNING, **({} if address else here)))
     except ConnectionError as error:
-        raise SettingError(f"there is no Ray cluster at {address!r}: start one with ray start --head") from error
+        raise SettingError(
+            f"cannot join a Ray cluster at {address!r}: start one there with ray start --head, "
+            "and set RAY_AUTH_MODE=token if it asks for a token"
+        ) from error
     try:
         yield
     finally:
