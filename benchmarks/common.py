@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import torch
+
 from subtaxa.bench.datasets import DATASETS, Dataset, Part
 from subtaxa.bench.scoring import score
 
@@ -21,6 +24,11 @@ def options(about: str) -> argparse.ArgumentParser:
     parser.add_argument("data", type=Path, help="folder of the authors' files")
     parser.add_argument("dataset", choices=DATASETS)
     return parser
+
+
+def coarse_numbers(part: Part) -> torch.Tensor:
+    """The coarse label of each text as a number (N,)."""
+    return torch.from_numpy(np.unique(part.coarse, return_inverse=True)[1])
 
 
 def run(*arguments: str, processes: int = 1) -> float:

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
-from common import cores
+from common import coarse_numbers, cores
 from speed import assign, epoch, reading, released, scale, start, streaming
 from speed.rows import Row
 
@@ -34,8 +33,7 @@ def measured(folder: Path, million: bool) -> Iterator[Row]:
     data = load("hwu64", folder)
     encoder = Encoder("packaged", trained_layers=0)
     features = encoder.features(encoder.tokenise(data.train.texts))
-    names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
-    yield from released.measure(features, torch.tensor([names[label] for label in data.train.coarse]))
+    yield from released.measure(features, coarse_numbers(data.train))
     for method in ("dna", "soft-dna"):
         yield from epoch.measure(data.limited(EPOCH_TEXTS), method)
     yield from assign.measure(data)

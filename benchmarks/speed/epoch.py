@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from common import coarse_numbers
 from speed.rows import Row
 from torch import Tensor, nn
 
@@ -71,15 +72,14 @@ class Compared(Trainer):
 
 def measure(data: Dataset, method: str, epochs: int = 2) -> list[Row]:
     """Two epochs, so that the second retrieval works on trained features. All layers are trained."""
-    names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
-    labels = torch.tensor([names[label] for label in data.train.coarse])
+    labels = coarse_numbers(data.train)
     own = {**method_class(method).own, "trained_layers": "all", "epochs": epochs}
     settings = Settings.from_preset(method=method, **own).for_data(data.train.texts, data.n_fine)
     encoder = encoder_for(settings)
     trainer, notes, learner = Compared(settings, 0, Progress()), Notes(), method_class(method)(settings)
     trainer.notes, trainer.bare = notes, copy.deepcopy(encoder.tower.transformer)
     _between(learner, notes, trainer.bare)
-    training = TrainingData(encoder.tokenise(data.train.texts), labels, len(names), data.n_fine)
+    training = TrainingData(encoder.tokenise(data.train.texts), labels, data.n_coarse, data.n_fine)
     trainer.run("", learner, encoder, training, epochs)
     how = f"HWU64, {epochs} epochs of {len(labels):,} texts, all layers, {notes.spent['bare']:.0f} s of bare arithmetic"
     return [

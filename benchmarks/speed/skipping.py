@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from common import coarse_numbers
 from speed.rows import seconds
 
 from subtaxa.bench.datasets import Dataset, load
@@ -48,11 +49,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 def an_epoch(data: Dataset, whole: Dataset, method: str, changes: dict[str, Any]) -> float:
     """Seconds of the second epoch on some of the texts, with the settings that all of them get."""
     settings = settings_of(Job("hwu64", method, "default", 0, changes=changes), whole)
-    names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
-    labels = torch.tensor([names[label] for label in data.train.coarse])
+    labels = coarse_numbers(data.train)
     encoder = encoder_for(settings)
     tokens = encoder.cache_lower(encoder.tokenise(data.train.texts))
-    training = TrainingData(tokens, labels, len(names), data.n_fine)
+    training = TrainingData(tokens, labels, data.n_coarse, data.n_fine)
     rows = Trainer(settings, 0, Progress()).run("", method_class(method)(settings), encoder, training, 2)
     return rows[1]["seconds"]
 

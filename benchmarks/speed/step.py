@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import torch
+from common import coarse_numbers
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
@@ -68,14 +68,13 @@ def kind(name: str) -> str:
 def main() -> None:
     data = load("hwu64", Path(sys.argv[1]))
     settings = settings_for("default").for_data(data.train.texts, data.n_fine)
-    names = {name: i for i, name in enumerate(sorted(set(data.train.coarse)))}
-    labels = torch.tensor([names[label] for label in data.train.coarse])
+    labels = coarse_numbers(data.train)
     encoder = encoder_for(settings)
     tokens = encoder.tokenise(data.train.texts)
     begun = time.perf_counter()
     before = encoder.features(tokens)
     reading = time.perf_counter() - begun
-    training = TrainingData(tokens, labels, len(names), data.n_fine, untrained=before)
+    training = TrainingData(tokens, labels, data.n_coarse, data.n_fine, untrained=before)
     trainer = Profiled(settings, 0, Progress())
     with suppress(Stop):
         trainer.run("", method_class(settings.method)(settings), encoder, training, int(settings.epochs))

@@ -58,7 +58,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
             storage.write_arrays(stage / storage.WORDS, model.vocabulary_.arrays())
         (stage / storage.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
         if model.past_:
-            (stage / storage.PAST).write_text(model.past_, encoding="utf-8")
+            (stage / storage.PAST).write_bytes(model.past_.encode())
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
