@@ -62,6 +62,7 @@ def test_files_by_the_standard_take_the_quick_way(
         b'text,label\na"b,"c\nd,e\n',
         b'text,label\n"a"b,c\n',
         b"text,label,other\n" + 20_000 * b"a,b,c\n" + b"a,b,\xff\n",
+        b"text,label,other\n" + 20_000 * b"a,b,c\n" + b"a,b,\xed\xa0\x80\n",
         b"text,label\na\0,b\n",
         b"\ntext,label\na,b\n",
         "text,label\na,b\n".encode("utf-16"),

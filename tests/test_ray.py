@@ -24,7 +24,7 @@ from subtaxa.checkpoint import load_state
 from subtaxa.cli import main
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'subtaxa[cluster]'")
-EPOCHS = 30
+EPOCHS = 12
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Real processes, really killed: a resumed run ends where an uninterrupted one does."""
+"""Real processes, really killed: a run resumed by another process ends where an uninterrupted one does."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import planted_corpus
+from conftest import planted_corpus, refused
 from safetensors.numpy import load_file
 
-EPOCHS = 16
+from subtaxa.cli import main
+
+EPOCHS = 12
+PROGRAM = (sys.executable, "-m", "subtaxa")
 
 
 def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
     fixed = f"--epochs {EPOCHS} --batch-size 16 --trained-layers all --learning-rate 1e-3 --neighbours 20"
     fixed += " --categories 6 --pretrain-epochs 2"
-    return [
-        *(sys.executable, "-m", "subtaxa", "discover", str(source), "--out", str(out)),
-        *("--encoder", encoder, *fixed.split(), *more),
-    ]
+    return ["discover", str(source), "--out", str(out), "--encoder", encoder, *fixed.split(), *more]
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def uninterrupted(source: Path, tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "run"
-    subprocess.run(command(source, out, tiny_encoder), check=True, capture_output=True)
+    assert main(command(source, out, tiny_encoder, "--quiet")) == 0
     return out
 
 
 def stop_midway(arguments: list[str], out: Path, number: signal.Signals) -> subprocess.CompletedProcess[str]:
     """Start the command, wait for its first saved epoch, let it get into the next ones, and send the signal."""
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     state = out / "checkpoint" / "training.safetensors"
     while not state.exists():
         assert process.poll() is None, process.communicate()[1]
@@ -80,48 +80,40 @@ def test_a_stopped_run_resumes_to_the_same_result(
         assert stopped.returncode == 128 + number
         assert "--resume" in stopped.stderr
         assert "Traceback" not in stopped.stderr
-    history = subprocess.run(command(source, out, tiny_encoder, "--resume"), capture_output=True, text=True)
-    assert history.returncode == 0, history.stderr
+    assert main(command(source, out, tiny_encoder, "--resume", "--quiet")) == 0
     same_result(uninterrupted, out)
     facts = json.loads((out / "run.json").read_text())
     assert len([row for row in facts["history"] if "pretraining" not in row]) == EPOCHS
     assert sorted(p.name for p in out.iterdir()) == sorted(p.name for p in uninterrupted.iterdir())
 
 
-def test_resume_refuses_other_data_and_settings(source: Path, tiny_encoder: str, tmp_path: Path) -> None:
+def test_resume_refuses_other_data_and_settings(
+    source: Path, tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run"
     stop_midway(command(source, out, tiny_encoder), out, signal.SIGTERM)
     saved = (out / "checkpoint" / "training.safetensors").read_bytes()
-    other = subprocess.run(
-        command(source, out, tiny_encoder, "--resume", "--temperature", "0.2"), capture_output=True, text=True
-    )
-    assert other.returncode == 2
-    assert "begun with another temperature" in other.stderr
-    source.with_name("other.csv").write_text("text,label\na,x\nb,y\nc,x\n")
-    others = command(source.with_name("other.csv"), out, tiny_encoder, "--resume", "--categories", "2")
-    texts = subprocess.run(others, capture_output=True, text=True)
-    assert texts.returncode == 2
-    assert "begun with other texts" in texts.stderr
+    changed = command(source, out, tiny_encoder, "--resume", "--temperature", "0.2", "--quiet")
+    assert "begun with another temperature" in refused(capsys, changed)
+    other = tmp_path / "other.csv"
+    other.write_text("text,label\na,x\nb,y\nc,x\n")
+    changed = command(other, out, tiny_encoder, "--resume", "--categories", "2", "--quiet")
+    assert "begun with other texts" in refused(capsys, changed)
     assert (out / "checkpoint" / "training.safetensors").read_bytes() == saved
-    again = subprocess.run(command(source, out, tiny_encoder), capture_output=True, text=True)
-    assert again.returncode == 2
-    assert "already holds a run" in again.stderr
+    assert "already holds a run" in refused(capsys, command(source, out, tiny_encoder, "--quiet"))
     for name in ("training", "previous-training"):
         (out / "checkpoint" / f"{name}.safetensors").write_bytes(saved[: len(saved) // 2])
-    torn = subprocess.run(command(source, out, tiny_encoder, "--resume"), capture_output=True, text=True)
-    assert torn.returncode == 2
-    assert "is damaged" in torn.stderr
+    assert "is damaged" in refused(capsys, command(source, out, tiny_encoder, "--resume", "--quiet"))
 
 
 def test_a_full_disk_leaves_nothing_half_written(source: Path, tiny_encoder: str, tmp_path: Path) -> None:
     """The limit on file size makes the kernel refuse the write in the middle of the checkpoint, as a full disk does."""
     out = tmp_path / "run"
-    limited = ["bash", "-c", 'ulimit -f 200; exec "$@"', "bash", *command(source, out, tiny_encoder)]
+    limited = ["bash", "-c", 'ulimit -f 200; exec "$@"', "bash", *PROGRAM, *command(source, out, tiny_encoder)]
     done = subprocess.run(limited, capture_output=True, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 2, done.stderr
     assert "free some space" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     left = [p.name for p in out.rglob("*")] if out.exists() else []
     assert set(left) <= {"checkpoint", "identity.json"}
-    finished = subprocess.run(command(source, out, tiny_encoder, "--resume"), capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
+    assert main(command(source, out, tiny_encoder, "--resume", "--quiet")) == 0

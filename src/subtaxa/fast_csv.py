@@ -28,9 +28,13 @@ def two_columns(
 
 
 def _is_text(content: bytes) -> bool:
+    """Whether all bytes are UTF-8, those of the columns that nobody asks for too."""
+    import pyarrow as pa
+
+    ends = pa.py_buffer(np.array([0, len(content)], dtype=np.int64))
     try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(content)]).validate(full=True)
+    except pa.ArrowInvalid:
         return False
     return True
 
@@ -39,13 +43,19 @@ def _is_regular(content: bytes, delimiter: str) -> bool:
     """Whether each quote opens a field, closes one, or is one of two inside a field."""
     if b'"' not in content:
         return True
-    single = np.frombuffer(b"\n" + content.replace(b'""', b"") + b"\n", dtype=np.uint8)
-    places = np.flatnonzero(single == _QUOTE)
-    if len(places) % 2:
+    values = np.frombuffer(content, dtype=np.uint8)
+    places = np.flatnonzero(values == _QUOTE)
+    breaks = np.flatnonzero(np.diff(places) != 1)  # between two runs of quotes
+    first, last = places[np.r_[0, breaks + 1]], places[np.r_[breaks, len(places) - 1]]
+    odd = (last - first) % 2 == 0  # all but one of such a run are in twos
+    first, last = first[odd], last[odd]
+    if len(first) % 2:
         return False
     border = np.zeros(256, dtype=bool)
     border[[ord(delimiter), *_BREAKS]] = True
-    return bool(border[single[places[::2] - 1]].all() and border[single[places[1::2] + 1]].all())
+    before, after = first[::2] - 1, last[1::2] + 1
+    before, after = before[before >= 0], after[after < len(values)]  # the ends of the file are borders, too
+    return bool(border[values[before]].all() and border[values[after]].all())
 
 
 def _parsed(
@@ -56,7 +66,8 @@ def _parsed(
     from pyarrow import csv
 
     names = [str(i) for i in range(width)]
-    wanted = [names[i] for i in chosen]
+    text, label = (names[i] for i in chosen)
+    few = pa.dictionary(pa.int32(), pa.string())  # labels: the strings that differ, and which of them each row has
     try:
         table = csv.read_csv(
             pa.BufferReader(content),
@@ -65,12 +76,15 @@ def _parsed(
                 delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted and b'"' in content
             ),
             csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()), strings_can_be_null=False
+                include_columns=[text, label], column_types={text: pa.string(), label: few}, strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid:  # rows of another width, mostly
         return None
-    if any((pc.max(pc.utf8_length(table.column(name))).as_py() or 0) > longest for name in wanted):
+    texts, labels = table.column(text), table.column(label).unify_dictionaries()
+    different = labels.chunk(0).dictionary if labels.num_chunks else pa.array([], pa.string())
+    if any((pc.max(pc.binary_length(column)).as_py() or 0) > longest for column in (texts, different)):
         return None
-    first, second = (table.column(name).slice(1).to_numpy().tolist() for name in wanted)
-    return first, second
+    which = np.concatenate([np.empty(0, np.int32), *(chunk.indices.to_numpy() for chunk in labels.chunks)])
+    strings = np.array(different.to_pylist(), dtype=object)
+    return texts.slice(1).to_numpy().tolist(), strings[which[1:]].tolist()

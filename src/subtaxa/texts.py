@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from itertools import compress
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,14 +227,13 @@ def _sorted_out(pairs: Iterable[Pair | str]) -> Kept:
 def _without_gaps(texts: list[str], labels: list[str]) -> Kept:
     """The same for two columns of clean strings, without a step of Python for each row that is all right."""
     bare = {label: label.strip() for label in set(labels)}
-    labels = [bare[label] for label in labels]
-    gaps = [i for i, (text, label) in enumerate(zip(texts, labels, strict=True)) if not (label and text.strip())]
-    skipped = [Skipped(i + 1, str(_problem(texts[i], labels[i]))) for i in gaps]
-    if not gaps:
-        return texts, labels, list(range(1, len(texts) + 1)), skipped
-    gone = set(gaps)
-    rows = [row for row in range(1, len(texts) + 1) if row - 1 not in gone]
-    return [texts[row - 1] for row in rows], [labels[row - 1] for row in rows], rows, skipped
+    labels = list(map(bare.__getitem__, labels))
+    rows = list(range(1, len(texts) + 1))
+    if all(bare.values()) and all(map(str.strip, texts)):
+        return texts, labels, rows, []
+    good = [bool(label and text.strip()) for text, label in zip(texts, labels, strict=True)]
+    skipped = [Skipped(row, str(_problem(texts[row - 1], labels[row - 1]))) for row in rows if not good[row - 1]]
+    return list(compress(texts, good)), list(compress(labels, good)), list(compress(rows, good)), skipped
 
 
 def _collected(
