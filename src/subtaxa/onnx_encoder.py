@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from subtaxa.encoder import Encoder
 
 TOKENS = 192  # in a batch: what went quickest of 64 to 2048
+SLOW = ["SkipLayerNormFusion"]  # its sum and norm in one take several times as long as one after the other
 RECIPE = "1"  # a graph that was made by another one is made again
 ALIKE = 0.9  # cosine of a graph's feature to the model's: below it, the export went wrong
 PROBES = ("one short text", "another, which is a little longer than the first one", "two")
@@ -48,8 +49,11 @@ class OnnxEncoder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side
         options.log_severity_level = 3  # errors only
+        options.add_session_config_entry("optimization.enable_gelu_approximation", "1")  # far less off than 8 bits are
         self.encoder = encoder
-        self.session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW
+        )
 
     def encode(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tensor:
         """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
