@@ -91,7 +91,7 @@ def test_one_machine_imports_no_engine() -> None:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    texts, labels, fine = planted_corpus(60)
+    texts, labels, fine = planted_corpus(40)
     path = tmp_path / "planted.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("text", "label", "fine"), *zip(texts, labels, fine, strict=True)])
