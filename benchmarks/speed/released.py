@@ -6,7 +6,7 @@ N texts, k neighbours, m largest components, B texts in a batch, D dimensions.
 from __future__ import annotations
 
 import torch
-from speed.rows import Row, megabytes, seconds
+from speed.rows import Row, megabytes, times_faster
 from torch import Tensor
 
 from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
@@ -58,7 +58,7 @@ def measure(features: Tensor, labels: Tensor) -> list[Row]:
     # The rank filter is for the first epoch, in which the queries are the very rows of the queue.
     first = features, features, retrieve(features, features, K).indices, labels, M
     assert torch.equal(slow_filters(*first), our_filters(*first))
-    filters = seconds(lambda: slow_filters(*first), 2) / seconds(lambda: our_filters(*first), 20)
+    filters = times_faster(lambda: slow_filters(*first), lambda: our_filters(*first))
 
     positives, weights = indices[:BATCH], ours[:BATCH].float()
 
@@ -70,7 +70,7 @@ def measure(features: Tensor, labels: Tensor) -> list[Row]:
 
     for a, b in zip(forward_and_back(slow_loss), forward_and_back(our_loss), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
-    faster = seconds(lambda: forward_and_back(slow_loss), 2) / seconds(lambda: forward_and_back(our_loss), 20)
+    faster = times_faster(lambda: forward_and_back(slow_loss), lambda: forward_and_back(our_loss))
     smaller = megabytes(lambda: forward_and_back(our_loss)) / megabytes(lambda: forward_and_back(slow_loss))
     n, d = features.shape
     return [

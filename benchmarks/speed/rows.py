@@ -40,6 +40,12 @@ def seconds(work: Callable[[], Any], times: int = 5) -> float:
     return min(spent)
 
 
+def times_faster(slow: Callable[[], Any], quick: Callable[[], Any], rounds: int = 3, times: int = 20) -> float:
+    """How many times as fast the quick one is. They take turns, so that what else the machine does disturbs both."""
+    spent = [(seconds(slow, 1), seconds(quick, times)) for _ in range(rounds)]
+    return min(a for a, _ in spent) / min(b for _, b in spent)
+
+
 def megabytes(work: Callable[[], Any]) -> float:
     """How much memory some work needs at its height, in a process of its own, beyond what there was before."""
     context = multiprocessing.get_context("fork")
