@@ -34,7 +34,7 @@ from subtaxa.trainer import Trainer
 from subtaxa.training import encoder_for
 
 TEXTS, ROUNDS = 1500, 2
-PATIENCE = 120  # seconds that one kind of arithmetic may take, compiling included
+PATIENCE = 300  # seconds that one kind of arithmetic may take, compiling included
 BATCH, LENGTH = 64, 12  # texts and tokens: a typical batch of HWU64
 RUNS = Path(__file__).parents[2] / "results" / "runs"
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -133,8 +133,12 @@ def _centres(rows: Tensor) -> Tensor:
 
 def _nearest(rows: Tensor, centres: Tensor) -> Tensor:
     """The cell (N,) of each row."""
-    blocks = rows.split(max(1, BLOCK_CELLS // 4 // len(centres)))
-    return torch.cat([(block @ centres.T).argmax(1) for block in blocks])
+    cells, room = torch.empty(len(rows), dtype=torch.int64, device=rows.device), _Room(rows)
+    size = max(1, BLOCK_CELLS // 4 // len(centres))
+    for block, found in zip(rows.split(size), cells.split(size), strict=True):  # (B, D), (B,)
+        similarity = torch.mm(block, centres.T, out=room.take("similarity", len(block), len(centres)))  # (B, C)
+        torch.argmax(similarity, 1, out=found)
+    return cells
 
 
 def _members(cells: Tensor, number: int) -> Sequence[Tensor]:

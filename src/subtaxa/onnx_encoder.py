@@ -46,14 +46,9 @@ class OnnxEncoder:
     def __init__(self, encoder: Encoder, graph: bytes) -> None:
         import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side
-        options.log_severity_level = 3  # errors only
-        options.add_session_config_entry("optimization.enable_gelu_approximation", "1")  # far less off than 8 bits are
+        options, kinds = session_options(), ["CPUExecutionProvider"]
         self.encoder = encoder
-        self.session = onnxruntime.InferenceSession(
-            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW
-        )
+        self.session = onnxruntime.InferenceSession(graph, options, kinds, disabled_optimizers=SLOW)
 
     def encode(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tensor:
         """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
@@ -70,6 +65,17 @@ class OnnxEncoder:
             out[index] = rows
             advance(len(index))
         return out
+
+
+def session_options() -> Any:
+    """How ONNX Runtime reads a batch."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side
+    options.log_severity_level = 3  # errors only
+    options.add_session_config_entry("optimization.enable_gelu_approximation", "1")  # far less off than 8 bits are
+    return options
 
 
 class _Unit(nn.Module):
