@@ -83,3 +83,10 @@ def test_gaps_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
     assert data.labels == ("x", "y")
     assert data.rows == (1, 4)
     assert [(skip.row, skip.reason) for skip in data.skipped] == [(2, "empty text"), (3, "missing label")]
+
+
+def test_words_that_others_read_as_missing_are_labels(tmp_path: Path) -> None:
+    path = tmp_path / "missing.csv"
+    path.write_text("text,label\na,NA\nnull,x\nc,NaN\nn/a,null\n")
+    assert check(path, path.read_text())
+    assert read_texts(path).labels == ("NA", "x", "NaN", "null")
