@@ -21,7 +21,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 @pytest.fixture
 def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the README speaks of."""
-    texts, labels, _ = planted_corpus(12)
+    texts, labels, _ = planted_corpus(8)
     for name in ("tickets.csv", "new.csv", "more.csv"):
         with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([("message", "department"), *zip(texts, labels, strict=True)])
@@ -65,7 +65,7 @@ def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_bench_commands_run_on_a_file_of_ones_own(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = list(zip(*planted_corpus(12), strict=True))
+    rows = list(zip(*planted_corpus(8), strict=True))
     with (tickets / "mine.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "topic", "subtopic"), *rows])
     bench = [command for command in commands() if command[0] == "bench"]

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +90,8 @@ class RayAssign:
         ray.data.DataContext.get_current().enable_progress_bars = False
         items = ray.data.from_items([asdict(partition) for partition in left], override_num_blocks=len(left))
         given = (str(run.resolve()), text, label)
-        yield from items.map(_FilePartition, fn_constructor_args=given, **_pool(self)).iter_rows()
+        needed = replace(self, workers=min(self.workers, len(left)))
+        yield from items.map(_FilePartition, fn_constructor_args=given, **_pool(needed)).iter_rows()
 
 
 def assign_dataset(
