@@ -15,8 +15,8 @@ import torch
 from speed.scale import JUDGED, D, K, clustered, found_of
 from torch import Tensor
 
-from subtaxa.bench.peak import Peak
-from subtaxa.neighbours import CELLS, retrieve
+from subtaxa.bench.peak_memory import Peak
+from subtaxa.clustering.neighbours import CELLS, retrieve
 
 PROBES = 32  # cells that each query looks into
 LINKS, EFFORT = 32, 64  # of HNSW

@@ -16,15 +16,16 @@ import torch
 from common import options
 
 from subtaxa.bench.datasets import Dataset, load
-from subtaxa.clustering import Floats, Forest, Ints, unit
-from subtaxa.how_many import choose, judge, readable
+from subtaxa.clustering.clusters import Forest
+from subtaxa.clustering.number_of_categories import choose, judge, readable
+from subtaxa.encoders.lexical import word_features
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA
-from subtaxa.progress import Progress
-from subtaxa.trainer import Trainer
-from subtaxa.training import encoder_for
-from subtaxa.words import word_features
+from subtaxa.runtime.arrays import Floats, Ints, unit
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.fit_encoder import encoder_for
+from subtaxa.training.trainer import Trainer
 
 
 class Judged(Exception):

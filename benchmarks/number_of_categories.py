@@ -23,8 +23,9 @@ from sklearn.metrics import adjusted_mutual_info_score
 from subtaxa import Discovery
 from subtaxa.bench.datasets import load
 from subtaxa.bench.scoring import score
-from subtaxa.clustering import Floats, Forest, Ints, categories, means, silhouettes, unit
-from subtaxa.how_many import choose, readable
+from subtaxa.clustering.clusters import Forest, categories, silhouettes
+from subtaxa.clustering.number_of_categories import choose, readable
+from subtaxa.runtime.arrays import Floats, Ints, means, unit
 
 MOST = 30  # categories below a label that are tried
 

@@ -20,9 +20,10 @@ from common import options
 from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.bench.scoring import score
-from subtaxa.clustering import Floats, Forest, Ints, categories, evenly, evenness
+from subtaxa.clustering.clusters import Forest, categories, evenly, evenness
 from subtaxa.methods import settings_for
-from subtaxa.training import encoder_for
+from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.training.fit_encoder import encoder_for
 
 AROUND = (0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2)  # times the true total
 

@@ -23,10 +23,10 @@ import numpy as np
 from common import cores
 from playwright.sync_api import sync_playwright
 
-from subtaxa import storage
 from subtaxa.discovery import Discovery
 from subtaxa.report import ReportData, render_report
-from subtaxa.runs import report_data
+from subtaxa.runs import layout
+from subtaxa.runs.save_and_load import report_data
 
 OPENINGS, LARGER = 5, (20_000, 50_000)
 
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     given = parser.parse_args()
-    data = report_data(Discovery.load(given.run), storage.read_run(given.run))
+    data = report_data(Discovery.load(given.run), layout.read_run(given.run))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
         for shown in (data, *(enlarged(data, number) for number in LARGER)):

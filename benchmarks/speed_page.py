@@ -20,7 +20,7 @@ from speed import assign, epoch, reading, released, scale, start, streaming
 from speed.rows import Row
 
 from subtaxa.bench.datasets import load
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
 
 HERE = Path(__file__).parent.parent
 EPOCH_TEXTS = 3000  # enough for a ratio

@@ -13,11 +13,12 @@ import numpy as np
 import torch
 
 from subtaxa import Discovery, read_texts
-from subtaxa.cli import EXAMPLE
-from subtaxa.encoder import Encoder
+from subtaxa.cli.main import EXAMPLE
+from subtaxa.encoders.sentence_encoder import Encoder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from conftest import make_tiny_encoder, planted_corpus
+from helpers.corpus import planted_corpus
+from helpers.tiny_encoder import make_tiny_encoder
 
 
 def main() -> None:

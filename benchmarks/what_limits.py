@@ -19,8 +19,8 @@ from sklearn.metrics.cluster import contingency_matrix
 from subtaxa import Discovery
 from subtaxa.bench.datasets import load
 from subtaxa.bench.scoring import score
-from subtaxa.clustering import Floats, Ints, means, unit
-from subtaxa.training import encoder_for
+from subtaxa.runtime.arrays import Floats, Ints, means, unit
+from subtaxa.training.fit_encoder import encoder_for
 
 PART = 0.2  # a smaller share of a category is not worth telling
 NEAREST = 10

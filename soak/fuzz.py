@@ -52,7 +52,7 @@ def fuzz_one(name: str, seconds: int, corpus: str, findings: str) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["subtaxa", "gzip", "codecs", "csv"]):
-        from fuzz_targets import TARGETS, seeds
+        from helpers.fuzz_targets import TARGETS, seeds
 
         TARGETS[name](seeds(name)[0])  # it imports what it needs
 
@@ -73,7 +73,7 @@ def fuzz_one(name: str, seconds: int, corpus: str, findings: str) -> None:
 
 def main(seconds: int) -> int:
     """Fuzz every target in a process of its own."""
-    from fuzz_targets import FINDINGS, TARGETS
+    from helpers.fuzz_targets import FINDINGS, TARGETS
 
     FINDINGS.mkdir(exist_ok=True)
     failed = 0

@@ -29,7 +29,15 @@ PATIENCE = 10.0  # seconds in which a process must end that was asked to
 SAME = ("assignments.csv", "categories.csv", "taxonomy.json", "clusters.safetensors", "features.safetensors")
 
 # What a run imports sooner or later: imported once, it is there in every fork.
-LIBRARIES = ["subtaxa.cli", "subtaxa.texts", "subtaxa.discovery", "subtaxa.runs", "subtaxa.lock", "filelock", "pandas"]
+LIBRARIES = [
+    "subtaxa.cli.main",
+    "subtaxa.data.texts",
+    "subtaxa.discovery",
+    "subtaxa.runs.save_and_load",
+    "subtaxa.runtime.folder_lock",
+    "filelock",
+    "pandas",
+]
 LIBRARIES += ["openTSNE", "sentence_transformers", "transformers.models.bert.modeling_bert", "safetensors.torch"]
 LIBRARIES += ["sklearn.feature_extraction.text", "rich.console"]
 
@@ -41,7 +49,8 @@ def say(phase):
     os.write(log, f"{time.monotonic()} {phase}\\n".encode())
 say("importing")
 from contextlib import contextmanager
-from subtaxa import cli, progress
+from subtaxa.cli import main
+from subtaxa.runtime import progress
 current = ""
 def before(module, name, phase):
     real = getattr(module, name)
@@ -53,10 +62,12 @@ def before(module, name, phase):
         return result
     setattr(module, name, told)
 def hook():
-    from subtaxa import checkpoint, runs, storage
+    from subtaxa.training import checkpoint
+    from subtaxa.runs import save_and_load
+    from subtaxa.runs import layout
     before(checkpoint, "save_state", "writing a checkpoint")
-    before(runs, "render_report", "rendering the report")
-    before(storage, "_sync", "moving results into place")
+    before(save_and_load, "render_report", "rendering the report")
+    before(layout, "_sync", "moving results into place")
 step, note = progress.Progress.step, progress.Step.note
 PHASES = {"Starting up": "importing", "Pretraining on the labels": "pretraining", "Writing the run": "writing results"}
 @contextmanager
@@ -73,7 +84,7 @@ def told_step(self, name, total=0):
 def told_note(self, text):
     say("mining" if "comparing" in text else current)
 progress.Progress.step, progress.Step.note = told_step, told_note
-sys.exit(cli.main())
+sys.exit(main.main())
 """
 
 
@@ -145,7 +156,8 @@ class Campaign:
         self.context.set_forkserver_preload(LIBRARIES)
         forkserver.ensure_running()
         sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-        from conftest import make_tiny_encoder, planted_corpus
+        from helpers.corpus import planted_corpus
+        from helpers.tiny_encoder import make_tiny_encoder
 
         (folder / "tiny").mkdir()
         self.encoder = encoder or make_tiny_encoder(folder / "tiny")

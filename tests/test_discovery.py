@@ -10,18 +10,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import planted_corpus
+from helpers.corpus import planted_corpus
 from sentence_transformers import SentenceTransformer
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from subtaxa import Discovery, SubtaxaError, read_texts, training
+from subtaxa import Discovery, SubtaxaError, read_texts
 from subtaxa.bench.scoring import score
-from subtaxa.encoder import Encoder
+from subtaxa.clustering.number_of_categories import Choice, readable
+from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.errors import InputError, SettingError
-from subtaxa.how_many import Choice, readable
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import Settings
+from subtaxa.training import fit_encoder
 
 TEXTS, LABELS, FINE = planted_corpus()
 
@@ -69,7 +70,7 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
         told.append((data.n_categories, data.unknown, data.estimating))
         return [], Method(settings)
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(fit_encoder, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
     Discovery("auto", **quick).fit(TEXTS, LABELS)
     Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k

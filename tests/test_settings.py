@@ -13,7 +13,7 @@ import pytest
 from subtaxa.errors import SettingError
 from subtaxa.methods import method_class, variants
 from subtaxa.settings import NAMES, PRESETS, Settings, about, check
-from subtaxa.trainer import _mixed, rate
+from subtaxa.training.trainer import _mixed, rate
 
 NUMERIC = {f.name: f for f in fields(Settings) if f.metadata["low"] is not None}
 WHOLE = [name for name, f in NUMERIC.items() if str(f.type).startswith("int")]

@@ -26,10 +26,10 @@ import torch
 from torch import distributed as dist
 from torch import multiprocessing
 
-from subtaxa import parallel
-from subtaxa.bench.peak import Peak
-from subtaxa.filters import reciprocal_filter
-from subtaxa.neighbours import retrieve_within
+from subtaxa.bench.peak_memory import Peak
+from subtaxa.clustering.filters import reciprocal_filter
+from subtaxa.clustering.neighbours import retrieve_within
+from subtaxa.runtime import processes
 
 D, K, WORDS, LABELS, WEIGHTS = 384, 100, 96, 10, 22_713_216  # of the encoder that comes along
 EXAMPLE = Path(__file__).parents[2] / "src" / "subtaxa" / "examples" / "support.csv"
@@ -53,7 +53,7 @@ def plan(rank: int) -> None:
     there = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29611"}
     os.environ.update(there)
     torch.set_num_threads(1)
-    with parallel.group():
+    with processes.group():
         for batch in (64, 512):
             rows, index = torch.randn(batch // 2, D), torch.arange(batch // 2)
             gathered = [torch.empty_like(rows) for _ in range(2)], [torch.empty_like(index) for _ in range(2)]

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from subtaxa.bench.datasets import Dataset
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Method, TrainingData
-from subtaxa.progress import Progress
+from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.trainer import Trainer
-from subtaxa.training import encoder_for
+from subtaxa.training.fit_encoder import encoder_for
+from subtaxa.training.trainer import Trainer
 
 Call = tuple[Tensor, Tensor, bool]  # inputs, mask, and whether it goes backward
 

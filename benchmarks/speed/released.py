@@ -9,9 +9,9 @@ import torch
 from speed.rows import Row, megabytes, times_faster
 from torch import Tensor
 
-from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
-from subtaxa.losses import multi_positive_nce
-from subtaxa.neighbours import retrieve
+from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter
+from subtaxa.clustering.neighbours import retrieve
+from subtaxa.training.losses import multi_positive_nce
 
 K, M, BATCH, TEMPERATURE = 120, 5, 128, 0.07
 

@@ -19,7 +19,7 @@ import torch
 from speed.rows import seconds
 
 from subtaxa import Discovery
-from subtaxa.onnx_encoder import SLOW, session_options
+from subtaxa.encoders.onnx import SLOW, session_options
 
 BATCH, LENGTH, TIMES = 16, 12, 50  # texts and tokens of a typical batch
 PRODUCTS = ("DynamicQuantizeMatMul", "MatMulIntegerToFloat")

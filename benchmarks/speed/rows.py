@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from subtaxa.bench.peak import Peak
+from subtaxa.bench.peak_memory import Peak
 
 
 @dataclass(frozen=True)

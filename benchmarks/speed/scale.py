@@ -23,11 +23,11 @@ from speed.rows import Row
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa import losses
-from subtaxa.bench.peak import Peak
-from subtaxa.filters import label_filter, rank_filter, reciprocal_filter
-from subtaxa.losses import multi_positive_nce
-from subtaxa.neighbours import LARGE, retrieve, retrieve_within
+from subtaxa.bench.peak_memory import Peak
+from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter
+from subtaxa.clustering.neighbours import LARGE, retrieve, retrieve_within
+from subtaxa.training import losses
+from subtaxa.training.losses import multi_positive_nce
 
 D, K, M, LABELS, BATCH = 384, 50, 5, 20, 64
 JUDGED = 1000  # rows whose neighbours are also sought exactly

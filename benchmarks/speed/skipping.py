@@ -23,15 +23,15 @@ from common import coarse_numbers
 from speed.rows import seconds
 
 from subtaxa.bench.datasets import Dataset, load
-from subtaxa.bench.jobs import Job, Record, read_all
+from subtaxa.bench.paper.summary import scores
+from subtaxa.bench.records import Job, Record, read_all
 from subtaxa.bench.running import settings_of
-from subtaxa.bench.summary import scores
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.methods import method_class
 from subtaxa.methods.base import TrainingData
-from subtaxa.progress import Progress
-from subtaxa.trainer import Trainer
-from subtaxa.training import encoder_for
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.fit_encoder import encoder_for
+from subtaxa.training.trainer import Trainer
 
 TEXTS, ROUNDS = 1500, 2
 PATIENCE = 300  # seconds that one kind of arithmetic may take, compiling included

@@ -21,9 +21,9 @@ from torch.profiler import ProfilerActivity, profile
 from subtaxa.bench.datasets import load
 from subtaxa.methods import method_class, settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.progress import Progress
-from subtaxa.trainer import Trainer
-from subtaxa.training import encoder_for
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.fit_encoder import encoder_for
+from subtaxa.training.trainer import Trainer
 
 STEPS, WARM = 100, 10
 KINDS = {  # by what is in the name of an operation, the first that fits

@@ -16,8 +16,8 @@ from speed.rows import Row
 
 from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset
-from subtaxa.encoder import Encoder
-from subtaxa.encoder_files import save_pipeline
+from subtaxa.encoders.loading import save_pipeline
+from subtaxa.encoders.sentence_encoder import Encoder
 
 SHORT, TIMES, TRAINED = 20_000, 10, 500
 WATCH = """

@@ -5,22 +5,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from subtaxa.runtime.moved import install as _install_old_names
+
 if TYPE_CHECKING:
+    from subtaxa.data.texts import CoarseTexts, read_texts
     from subtaxa.discovery import Discovery
     from subtaxa.errors import SubtaxaError
-    from subtaxa.taxonomy import Category, Taxonomy
-    from subtaxa.texts import CoarseTexts, read_texts
+    from subtaxa.taxonomy.categories import Category, Taxonomy
 
 __version__ = "0.1.0"
 __all__ = ["Category", "CoarseTexts", "Discovery", "SubtaxaError", "Taxonomy", "read_texts"]
 
 _HOME = {
-    "Category": "taxonomy",
-    "CoarseTexts": "texts",
+    "Category": "taxonomy.categories",
+    "CoarseTexts": "data.texts",
     "Discovery": "discovery",
     "SubtaxaError": "errors",
-    "Taxonomy": "taxonomy",
-    "read_texts": "texts",
+    "Taxonomy": "taxonomy.categories",
+    "read_texts": "data.texts",
 }
 
 
@@ -29,3 +31,6 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_install_old_names()

@@ -2,6 +2,6 @@
 
 import sys
 
-from subtaxa.cli import main
+from subtaxa.cli.main import main
 
 sys.exit(main())

@@ -14,34 +14,35 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa import finite
-from subtaxa.clustering import Clusters, Floats, Forest, Ints, categories
-from subtaxa.confidence import Confidence, calibrate, probabilities, sureness
-from subtaxa.describing import describe
-from subtaxa.editable import Editable, Trained
+from subtaxa.clustering.calibration import Confidence, calibrate, probabilities, sureness
+from subtaxa.clustering.clusters import Clusters, Forest, categories
+from subtaxa.clustering.known_texts import Memory
+from subtaxa.clustering.number_of_categories import Choice, Judged, choose, exactly, readable
+from subtaxa.clustering.requested_number import GRANULARITIES, Wanted, check, wanted
+from subtaxa.clustering.text_map import text_map
+from subtaxa.data.texts import CoarseTexts
+from subtaxa.encoders.lexical import joined, word_features
 from subtaxa.errors import InputError, SettingError
-from subtaxa.how_many import Choice, Judged, choose, exactly, readable
-from subtaxa.identity import open_checkpoint, unless_refused
-from subtaxa.memory import Memory
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.progress import Progress, progress_for
-from subtaxa.reading import Reading, as_texts
-from subtaxa.room import Sizes, fit_into_memory
+from subtaxa.runs.checkpoint_identity import open_checkpoint, unless_refused
+from subtaxa.runs.text_reader import Reading, as_texts
+from subtaxa.runtime import finite
+from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.progress import Progress, progress_for
 from subtaxa.settings import NAMES, Settings, check_backend
-from subtaxa.taxonomy import Taxonomy
-from subtaxa.text_map import text_map
-from subtaxa.texts import CoarseTexts
-from subtaxa.trainer import History
-from subtaxa.training import Engine, Job, encoder_for, learn
-from subtaxa.wanted import GRANULARITIES, Wanted, check, wanted
-from subtaxa.words import joined, word_features
+from subtaxa.taxonomy.categories import Taxonomy
+from subtaxa.taxonomy.describe import describe
+from subtaxa.taxonomy.editable import Editable, Trained
+from subtaxa.training.fit_encoder import Engine, Job, encoder_for, learn
+from subtaxa.training.memory_budget import Sizes, fit_into_memory
+from subtaxa.training.trainer import History
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from subtaxa.updating import Update
+    from subtaxa.taxonomy.update import Update
 
 
 class Filed(NamedTuple):
@@ -222,14 +223,14 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Update:
         """File more texts and keep them; categories keep their ids, and new ones are proposed."""
-        from subtaxa.updating import update
+        from subtaxa.taxonomy.update import update
 
         check_is_fitted(self, "clusters_")
         return update(self, as_texts(texts), labels, progress or progress_for(quiet=not self.verbose))
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
         """Write the run folder: categories, assignments, report and the reusable model."""
-        from subtaxa.runs import save_run
+        from subtaxa.runs.save_and_load import save_run
 
         check_is_fitted(self, "clusters_")
         return save_run(self, Path(folder), overwrite=overwrite, command=command)
@@ -240,28 +241,28 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
 
         With the `backend` "onnx-int8", new texts are read by an export of the encoder with 8-bit weights.
         """
-        from subtaxa.runs import load_run
+        from subtaxa.runs.save_and_load import load_run
 
         check_backend(backend)
         return load_run(cls, Path(folder), backend)
 
     def plot_map(self, color: str = "label", ax: Axes | None = None) -> Figure:
         """All texts on the map with the names of their labels or, with color="category", of their categories."""
-        from subtaxa.plots import plot_map
+        from subtaxa.report.plots import plot_map
 
         check_is_fitted(self, "clusters_")
         return plot_map(self, color, ax)
 
     def plot_sizes(self, ax: Axes | None = None) -> Figure:
         """How many texts each category has, below its label."""
-        from subtaxa.plots import plot_sizes
+        from subtaxa.report.plots import plot_sizes
 
         check_is_fitted(self, "clusters_")
         return plot_sizes(self, ax)
 
     def plot_history(self) -> Figure:
         """What was measured in each epoch of the training."""
-        from subtaxa.plots import plot_history
+        from subtaxa.report.plots import plot_history
 
         check_is_fitted(self, "clusters_")
         return plot_history(self)

@@ -18,10 +18,10 @@ from sklearn.cluster import HDBSCAN
 from subtaxa.bench.datasets import Dataset, Ints, Part
 from subtaxa.bench.protocols import kmeans, nearest_mean
 from subtaxa.bench.scoring import Score, score
-from subtaxa.clustering import Floats, unit
-from subtaxa.encoder_files import load_pipeline
+from subtaxa.encoders.loading import load_pipeline
 from subtaxa.errors import SubtaxaError
-from subtaxa.progress import Progress
+from subtaxa.runtime.arrays import Floats, unit
+from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 
 SMALLEST = 10  # texts in a category, for the clusterers that find the number themselves

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subtaxa.data.readers import open_file
+from subtaxa.data.texts import read_texts
 from subtaxa.errors import InputError
-from subtaxa.readers import open_file
-from subtaxa.texts import read_texts
 
 Ints = NDArray[np.int64]
 

@@ -20,10 +20,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
-from subtaxa.clustering import Floats, cluster, means, unit
+from subtaxa.clustering.clusters import cluster
+from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
-from subtaxa.trainer import Watcher
-from subtaxa.ward_tree import WardTree
+from subtaxa.runtime.arrays import Floats, means, unit
+from subtaxa.training.trainer import Watcher
 
 Ints = NDArray[np.int64]
 RESTARTS = 20  # of k-means: one alone may be unlucky

@@ -16,33 +16,33 @@ import numpy as np
 import torch
 
 from subtaxa import __version__
-from subtaxa.atomic import write_whole
-from subtaxa.bench import baselines, jobs
+from subtaxa.bench import baselines, records
 from subtaxa.bench.datasets import Dataset
-from subtaxa.bench.peak import Peak
+from subtaxa.bench.peak_memory import Peak
 from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
-from subtaxa.clustering import Floats, Ints
-from subtaxa.encoder import Encoder
+from subtaxa.data.tables import neutral
+from subtaxa.encoders.lexical import joined, word_features
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.progress import Progress
-from subtaxa.runs import cores, versions
+from subtaxa.runs.save_and_load import cores, versions
+from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.storage import neutral
-from subtaxa.tokens import Tokens
-from subtaxa.trainer import History
-from subtaxa.training import encoder_for, train
-from subtaxa.words import joined, word_features
+from subtaxa.training.fit_encoder import encoder_for, train
+from subtaxa.training.trainer import History
 
 MAPPED = ("wscl", "dna")  # drawn in figure 5
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
 
 
 def run(
-    job: jobs.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "", curves: bool = True
-) -> jobs.Record | None:
+    job: records.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "", curves: bool = True
+) -> records.Record | None:
     """The record of a run, made now unless it exists; None if another process is at it.
 
     With `curves`, the test texts are scored after each epoch too.
@@ -51,22 +51,22 @@ def run(
     done = _finished(folder, dataset)
     if done is not None:
         return done
-    with jobs.locked(folder) as ours:
+    with records.locked(folder) as ours:
         if not ours:
             return None
         done = _finished(folder, dataset)  # another process may have just finished it
         return done or _run(job, dataset, folder, progress, command, curves)
 
 
-def _finished(folder: Path, dataset: Dataset) -> jobs.Record | None:
+def _finished(folder: Path, dataset: Dataset) -> records.Record | None:
     """The record, if there is one; a run of other data under the same name is refused."""
-    done = jobs.read_record(folder)
+    done = records.read_record(folder)
     if done is not None and done.data.get("fingerprint", dataset.fingerprint) != dataset.fingerprint:
         raise SubtaxaError(f"{str(folder)!r} is a run on other data of that name: name another folder with --runs")
     return done
 
 
-def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
+def settings_of(job: records.Job, dataset: Dataset) -> Settings:
     """Every setting of a job: the preset's, the data's, the method's own, the given ones, each over the one before."""
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
@@ -74,15 +74,17 @@ def settings_of(job: jobs.Job, dataset: Dataset) -> Settings:
     return settings.for_data(dataset.train.texts, dataset.n_fine)
 
 
-def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool) -> jobs.Record:
+def _run(
+    job: records.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool
+) -> records.Record:
     settings, peak, begun = settings_of(job, dataset), Peak(), time.perf_counter()
-    checkpoint = folder / jobs.CHECKPOINT
+    checkpoint = folder / records.CHECKPOINT
     resumed = False
     history: History = []
     if job.method in baselines.BASELINES:
         scores = baselines.run(job.method, dataset, settings, job.seed, progress)
     else:
-        resumed = jobs.open_checkpoint(checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict()})
+        resumed = records.open_checkpoint(checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict()})
         train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint, curves)
         with progress.step("Scoring"):
             scores = score_features(
@@ -94,11 +96,11 @@ def _run(job: jobs.Job, dataset: Dataset, folder: Path, progress: Progress, comm
                 job.seed,
             )
             if job.method in MAPPED:
-                write_whole(folder / jobs.MAP, _map(test_features, dataset, job.seed).encode())
-    record = jobs.write_record(
+                write_whole(folder / records.MAP, _map(test_features, dataset, job.seed).encode())
+    record = records.write_record(
         folder,
         {
-            **jobs.identity(job),
+            **records.identity(job),
             "settings": settings.to_dict() | {"method": job.method, "restarts": RESTARTS},
             "data": {
                 "train": len(dataset.train),

@@ -13,16 +13,6 @@ from subtaxa.errors import SettingError
 ENGINES = ("local", "ray")
 
 
-def launched() -> bool:
-    """Whether a launcher has started several processes with this command."""
-    return {"RANK", "MASTER_ADDR"} <= os.environ.keys() and int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def first() -> bool:
-    """Whether this process is the one that reads, writes and prints."""
-    return not launched() or os.environ["RANK"] == "0"
-
-
 def check_ray() -> None:
     """Refuse to go on without Ray, and keep Ray from reporting how it is used."""
     from importlib.util import find_spec

@@ -16,13 +16,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa import storage
-from subtaxa.assigning import Filer, write_frames
-from subtaxa.atomic import whole_file, write_whole
+from subtaxa.assign import Filer
+from subtaxa.data.tables import write_frames
+from subtaxa.data.texts import iter_tables, resolve_text_column
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.progress import Progress
-from subtaxa.texts import iter_tables, resolve_text_column
+from subtaxa.runs import layout
+from subtaxa.runtime.atomic_files import whole_file, write_whole
+from subtaxa.runtime.json_files import json_text
+from subtaxa.runtime.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,17 +173,17 @@ def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
     file = out / IDENTITY
     if out.exists() and any(out.iterdir()) and not file.exists():
         raise InputError(f"{str(out)!r} holds other files: name a new folder")
-    if file.exists() and not overwrite and storage.read_json(file) != identity:
+    if file.exists() and not overwrite and layout.read_json(file) != identity:
         raise InputError(
             f"{str(out)!r} was begun with another run or other columns: name a new folder or add --overwrite"
         )
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(file, storage.json_text(identity).encode())
+    write_whole(file, json_text(identity).encode())
 
 
 def _identity(run: Path, text: str | None, label: str | None) -> dict[str, Any]:
-    storage.read_run(run)  # a folder that is no run is refused
-    digest = hashlib.sha256(b"".join((run / name).read_bytes() for name in (storage.TAXONOMY, storage.CLUSTERS)))
+    layout.read_run(run)  # a folder that is no run is refused
+    digest = hashlib.sha256(b"".join((run / name).read_bytes() for name in (layout.TAXONOMY, layout.CLUSTERS)))
     return {"run": digest.hexdigest(), "text": text, "label": label}
 
 

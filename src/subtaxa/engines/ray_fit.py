@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 
-from subtaxa import checkpoint
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import SubtaxaError
-from subtaxa.parallel import PATIENCE
-from subtaxa.progress import LineProgress, Progress
-from subtaxa.training import Job, Outcome, encoder_for, learn
+from subtaxa.runtime.processes import PATIENCE
+from subtaxa.runtime.progress import LineProgress, Progress
+from subtaxa.training import checkpoint
+from subtaxa.training.fit_encoder import Job, Outcome, encoder_for, learn
 
 FAILURES = 3  # that a run survives
 

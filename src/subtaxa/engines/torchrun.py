@@ -6,10 +6,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from subtaxa import parallel
-from subtaxa.encoder import Encoder
-from subtaxa.progress import Progress
-from subtaxa.training import Engine, Job, Outcome, encoder_for, learn
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.runtime import processes
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, learn
 
 
 @contextmanager
@@ -20,8 +20,8 @@ def leading() -> Iterator[Engine]:
     def together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
         nonlocal used
         used = True
-        with parallel.group():
-            parallel.from_first(lambda: job)
+        with processes.group():
+            processes.from_first(lambda: job)
             return learn(encoder, job, progress)
 
     try:
@@ -31,15 +31,15 @@ def leading() -> Iterator[Engine]:
         raise
     finally:
         if not used:
-            with parallel.group():
-                parallel.from_first(lambda: None)
+            with processes.group():
+                processes.from_first(lambda: None)
 
 
 def take_part() -> None:
     """In the other processes: wait for the training, do a share of it, and leave."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # while waiting there is nothing to save
-    with parallel.group():
-        job: Job | None = parallel.from_first(lambda: None)
+    with processes.group():
+        job: Job | None = processes.from_first(lambda: None)
         if job is not None:
             learn(encoder_for(job.settings), job, Progress())

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.class_queue import ClassQueue, RingMethod, scores_within
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
-from subtaxa.momentum import update_momentum
-from subtaxa.tokens import Batch
+from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within
+from subtaxa.training.momentum import update_momentum
 
 PROJECTED = 128  # P
 RING = 128  # Q

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.clustering import Clusters, Floats, Forest, categories
-from subtaxa.encoder import Encoder
-from subtaxa.how_many import Judged, choose, exactly
+from subtaxa.clustering.clusters import Clusters, Forest, categories
+from subtaxa.clustering.number_of_categories import Judged, choose, exactly
+from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch, Tokens
+from subtaxa.runtime.arrays import Floats
 from subtaxa.settings import Settings
-from subtaxa.tokens import Batch, Tokens
-from subtaxa.views import drop_tokens, replace_tokens, shorten
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
-from subtaxa.tokens import Batch
 
 
 class Bert(Method):

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.losses import multi_positive_in_batch
+from subtaxa.clustering.neighbours import retrieve
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData
-from subtaxa.neighbours import retrieve
-from subtaxa.tokens import Batch
+from subtaxa.training.losses import multi_positive_in_batch
 
 REFRESH = 5  # epochs between two retrievals
 WIDTH = 128  # of the training head's output

@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
-from subtaxa.tokens import Batch
 
 DIMENSIONS = 256  # kept by the PCA, or as many as there are
 ITERATIONS = 20  # of k-means

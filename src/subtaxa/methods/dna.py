@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.feature_queue import QueueMethod
-from subtaxa.filters import label_filter, rank_filter, reciprocal_filter, survival
-from subtaxa.losses import multi_positive_nce
+from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter, survival
+from subtaxa.clustering.neighbours import Neighbours, retrieve
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss
-from subtaxa.momentum import update_momentum
-from subtaxa.neighbours import Neighbours, retrieve
-from subtaxa.tokens import Batch
+from subtaxa.training.feature_queue import QueueMethod
+from subtaxa.training.losses import multi_positive_nce
+from subtaxa.training.momentum import update_momentum
 
 
 class DNA(QueueMethod):

@@ -14,12 +14,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from subtaxa.encoder import Encoder
-from subtaxa.filters import reciprocal_filter
+from subtaxa.clustering.filters import reciprocal_filter
+from subtaxa.clustering.neighbours import Neighbours
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.dna import DNA
-from subtaxa.neighbours import Neighbours
-from subtaxa.tokens import Batch
 
 HEAD_DIMENSIONS, HEAD_DROPOUT = 128, 0.1
 

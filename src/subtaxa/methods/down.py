@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from subtaxa.losses import rank_weights
 from subtaxa.methods.dna import DNA
+from subtaxa.training.losses import rank_weights
 
 BASES = (150.0, 10.0, 5.0, 2.0)  # b, one for each quarter of the epochs
 

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.errors import SettingError
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.bert import BertCE
-from subtaxa.tokens import Batch
 
 RATE = 0.2  # of the ordinary tokens are to be guessed: between the 15 % of CLNN and the 25 % of DOWN
 HIDDEN, RANDOM = 0.8, 0.1  # of these become the mask token, or a random one; the rest stay as they are

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.feature_queue import FeatureQueue
-from subtaxa.losses import info_nce
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData
-from subtaxa.tokens import Batch
+from subtaxa.training.feature_queue import FeatureQueue
+from subtaxa.training.losses import info_nce
 
 
 @torch.no_grad()

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.losses import info_nce
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
-from subtaxa.tokens import Batch
+from subtaxa.training.losses import info_nce
 
 
 class SimCSE(Method):

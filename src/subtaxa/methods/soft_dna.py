@@ -24,16 +24,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa import parallel
-from subtaxa.clustering import Clusters, unit
-from subtaxa.feature_queue import QueueMethod
-from subtaxa.filters import label_filter, reciprocal_filter, survival
-from subtaxa.losses import multi_positive_nce, rank_weights
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.filters import label_filter, reciprocal_filter, survival
+from subtaxa.clustering.neighbours import Neighbours, retrieve_within
+from subtaxa.encoders.lexical import with_words, word_weight
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.down import base_at
-from subtaxa.neighbours import Neighbours, retrieve_within
-from subtaxa.settling import members
-from subtaxa.tokens import Batch
-from subtaxa.words import with_words, word_weight
+from subtaxa.runtime import processes
+from subtaxa.runtime.arrays import unit
+from subtaxa.training.category_positives import members
+from subtaxa.training.feature_queue import QueueMethod
+from subtaxa.training.losses import multi_positive_nce, rank_weights
 
 
 class SoftDNA(QueueMethod):
@@ -56,7 +57,7 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        found = parallel.from_first(self.find)
+        found = processes.from_first(self.find)
         log = self.settle(found) if found is not None and self.settling(epoch) else self.look_around(epoch, found)
         return {
             "word_weight": self.word_weight,
@@ -119,7 +120,7 @@ class SoftDNA(QueueMethod):
             return self.word_limit
         limit = None if epoch == 0 else self.word_limit
         features, words, labels = self.queue.rows, self.data.words, self.data.labels
-        weight = parallel.from_first(lambda: word_weight(features, words, labels, limit))
+        weight = processes.from_first(lambda: word_weight(features, words, labels, limit))
         self.word_limit = weight if epoch == 0 else self.word_limit
         return weight
 

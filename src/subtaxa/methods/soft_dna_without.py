@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.clustering import Clusters
-from subtaxa.encoder import Encoder
-from subtaxa.filters import label_filter
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.filters import label_filter
+from subtaxa.clustering.neighbours import Neighbours, retrieve
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA
-from subtaxa.momentum import update_momentum
-from subtaxa.neighbours import Neighbours, retrieve
-from subtaxa.tokens import Batch
+from subtaxa.training.momentum import update_momentum
 
 
 class WithoutWeights(SoftDNA):

@@ -19,14 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoder import Encoder
-from subtaxa.feature_queue import FeatureQueue
-from subtaxa.losses import symmetric_kl, weighted_nce
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.dna import DNA
 from subtaxa.methods.down import DOWN
-from subtaxa.momentum import update_momentum
-from subtaxa.tokens import Batch
+from subtaxa.training.feature_queue import FeatureQueue
+from subtaxa.training.losses import symmetric_kl, weighted_nce
+from subtaxa.training.momentum import update_momentum
 
 DIMENSIONS = 128  # M, of the Gaussians
 DIVERGENCE_WEIGHT = 0.05  # of L_KL

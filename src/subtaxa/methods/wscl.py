@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.class_queue import ClassQueue, RingMethod, scores_within
-from subtaxa.encoder import Encoder
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
-from subtaxa.momentum import update_momentum
-from subtaxa.tokens import Batch
+from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within
+from subtaxa.training.momentum import update_momentum
 
 RING = 64  # Q
 SAME, OTHER = 1.0, 1.4  # how much a negative counts that has the query's coarse label, and one that has another

@@ -16,11 +16,11 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from subtaxa.how_many import Choice
-from subtaxa.number_lines import plausible
+from subtaxa.clustering.number_of_categories import Choice
 from subtaxa.report import writing
 from subtaxa.report.charts import choice_charts, columns, history_charts
 from subtaxa.report.content import Content, as_json
+from subtaxa.report.text_tables import plausible
 
 __all__ = ["Content", "ReportData", "render_report"]
 

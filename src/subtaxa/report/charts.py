@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from subtaxa.how_many import Choice
+from subtaxa.clustering.number_of_categories import Choice
 from subtaxa.report.writing import figure, is_number
 
 MANY = 40  # points; a longer curve marks its end only

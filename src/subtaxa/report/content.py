@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subtaxa.report.writing import cut
-from subtaxa.taxonomy import Taxonomy
+from subtaxa.taxonomy.categories import Taxonomy
 
 SPACE = 8_000_000  # characters that all texts together may take
 SHORTEST, LONGEST = 200, 4000  # characters of a text that are shown at least and at most

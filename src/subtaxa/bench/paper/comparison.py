@@ -1,0 +1,182 @@
+"""Ours beside the paper's: first subtaxa's default method and what each part of it is worth, then every row of the
+paper's table 2 that was run, with difference, spread and both orders."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata, spearmanr
+
+from subtaxa.bench.paper import ablation, published
+from subtaxa.bench.paper.plan import TABLE2
+from subtaxa.bench.paper.render import NOTHING, Column, Section, Table, signed
+from subtaxa.bench.paper.summary import (
+    MEANING,
+    MEASURES,
+    PROTOCOLS,
+    by_dataset,
+    circumstances,
+    explained,
+    folder_name,
+    main_runs,
+    mean_and_deviation,
+    of,
+    run_names,
+    scores,
+    scores_of_all,
+    spread,
+    title,
+)
+from subtaxa.bench.records import Record, chosen
+from subtaxa.errors import InputError
+from subtaxa.methods.soft_dna_without import VARIANTS
+from subtaxa.settings import PRESETS
+
+DEFAULT = PRESETS["default"]["method"]
+SHOWN = ("clinc", "hwu64", "clinc-lt", "wos-part")  # the data sets of the default method, in their order
+BESIDE = ("DOWN", "DNA")  # the published rows beside it
+ROWS = {**TABLE2, "DOWN": "down"}
+NOTES = [
+    "paper, centroid: our figures by the two protocols (± standard deviation over the seeds); published: the paper's, "
+    "by the first of the two, and DOWN's as its authors gave them. difference: paper − published. Ranks: 1 is the best "
+    "of the rows shown, ours by the protocol paper.",
+]
+
+
+def write_comparison(records: list[Record], out: Path, variant: str | None = None) -> str:
+    """Write compare.md, .csv and .tex from the main runs of a variant; returns the Markdown. If none is named, the
+    default method has main runs of its own: a user has it as it comes, whatever the paper's methods were given."""
+    apart = () if variant else (DEFAULT, *VARIANTS)  # however many they are, they do not choose for the others
+    kept = chosen([run for run in records if run.method not in apart], variant)
+    own = kept if variant else records
+    rows = [run for run in main_runs(kept) if run.method in ROWS.values() and run.dataset in published.BENCHMARKS]
+    ours = [run for run in main_runs(of(own, DEFAULT)) if run.dataset in SHOWN]
+    if not rows and not ours:
+        raise InputError("there is no run of a method of the paper on its data: begin with `subtaxa bench run`")
+    return comparison(rows, ours, ablation.rows_of(ours, own)).write(out)
+
+
+def comparison(runs: list[Record], ours: list[Record], parts: ablation.Rows) -> Table:
+    """The runs of the paper's methods, those of the default method and those that tell what its parts are worth."""
+    sections, cells = _headline(ours) if ours else ([], [])
+    if parts:
+        section, more = ablation.section(parts)
+        sections.append(section)
+        cells += more
+    missing = []
+    for name, members in by_dataset(runs).items():
+        there = {row: found for row, method in ROWS.items() if (found := of(members, method))}
+        for measure in MEASURES:
+            section, more = _section(name, measure, there)
+            sections.append(section)
+            cells += more
+        lacking = [row for row in ROWS if row not in there]
+        missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
+    notes = [*NOTES, f"Made with {circumstances(runs)}."] if runs else []
+    caption = "Our figures beside the published ones (%)."
+    used = run_names([*ours, *chain(*parts.values()), *runs])
+    return Table("compare", "Comparison", caption, sections, cells, notes, "; ".join(missing), used)
+
+
+def _headline(runs: list[Record]) -> tuple[list[Section], list[dict[str, Any]]]:
+    """The default method on each data set by every protocol, how long it takes, and the published figures beside it."""
+    found = by_dataset(runs)
+    rows, cells = [], []
+    for name in filter(found.__contains__, SHOWN):
+        members, mark = found[name], " †" if name == "wos-part" else ""
+        ours = {measure: {key: scores_of_all(members, key, measure) for key in MEANING} for measure in MEASURES}
+        theirs = {measure: {row: _published(row, name, measure) for row in BESIDE} for measure in MEASURES}
+        minutes = spread(run.seconds["whole"] / 60 if _undisturbed(run) else None for run in members)
+        row = [title(name) + mark, str(len(members))]
+        row += [str(ours[measure][key] or NOTHING) for key in MEANING for measure in MEASURES]
+        row += [f"{minutes.mean:.1f}" if minutes else NOTHING]
+        rows.append(row + [_number(theirs[measure][key]) for key in BESIDE for measure in MEASURES])
+        cells += [
+            {"dataset": title(name), "measure": measure.upper(), "row": "subtaxa", "method": DEFAULT}
+            | {"seeds": len(members)}
+            | {field: value for key in MEANING for field, value in mean_and_deviation(key, ours[measure][key]).items()}
+            | {"minutes": minutes and minutes.mean}
+            | {f"published_{key.lower()}": theirs[measure][key] for key in BESIDE}
+            | {"published_of": published.BENCHMARKS.get(name, ""), "runs": "; ".join(map(folder_name, members))}
+            for measure in MEASURES
+        ]
+    cores = " or ".join(map(str, sorted({run.machine["cores"] for run in runs})))
+    columns = [Column("data set"), Column("seeds")]
+    columns += [Column(measure.upper(), protocol) for protocol in MEANING for measure in MEASURES]
+    columns += [Column(f"minutes on {cores} cores")]
+    columns += [Column(measure.upper(), f"published {row}") for row in BESIDE for measure in MEASURES]
+    notes = [
+        explained(MEANING),
+        "minutes: a whole run with its scoring, the mean of the runs that had all cores and were never stopped. "
+        "published: DNA's figures as in its paper, by the protocol paper, and DOWN's as its authors gave them.",
+        *published.notes(list(found)),
+        f"Made with {circumstances(runs)}: {', '.join(run_names(runs))}.",
+    ]
+    caption = (
+        f"subtaxa's default method ({DEFAULT}) by each protocol, beside the published figures (%). "
+        "± is the standard deviation over the seeds."
+    )
+    return [Section(f"subtaxa, default method {DEFAULT}", columns, rows, " ".join(notes), caption)], cells
+
+
+def _undisturbed(run: Record) -> bool:
+    """Its time is worth telling: it ran in one piece and on all cores."""
+    return not run.seconds["resumed"] and run.machine["threads"] == run.machine["cores"]
+
+
+def _published(row: str, dataset: str, measure: str) -> float | None:
+    return published.score(row, dataset, measure) if dataset in published.BENCHMARKS else None
+
+
+def _section(name: str, measure: str, there: dict[str, list[Record]]) -> tuple[Section, list[dict[str, Any]]]:
+    """One data set by one measure."""
+    ours = {protocol: [scores(found, protocol, measure) for found in there.values()] for protocol in PROTOCOLS}
+    theirs = [published.score(row, name, measure) for row in there]
+    ranks = {key: _ranks([found.mean for found in ours[key]]) for key in PROTOCOLS} | {"published": _ranks(theirs)}
+    agreement = {key: _agreement([found.mean for found in ours[key]], theirs) for key in PROTOCOLS}
+    rows, cells = [], []
+    for i, (row, found) in enumerate(there.items()):
+        paper, centroid = (ours[protocol][i] for protocol in PROTOCOLS)
+        difference = paper.mean - theirs[i]
+        rows.append(
+            [row, str(len(found)), str(paper), str(centroid), f"{theirs[i]:.2f}", signed(difference)]
+            + [str(ranks[key][i]) for key in ("paper", "published")]
+        )
+        cells.append(
+            {"dataset": title(name), "measure": measure.upper(), "row": row, "method": found[0].method}
+            | {"seeds": len(found), "paper": paper.mean, "paper_sd": paper.deviation}
+            | {"centroid": centroid.mean, "centroid_sd": centroid.deviation}
+            | {"published": theirs[i], "published_of": published.BENCHMARKS[name]}
+            | {"difference_paper": difference, "difference_centroid": centroid.mean - theirs[i]}
+            | {f"rank_{key}": int(ranks[key][i]) for key in ranks}
+            | {f"spearman_{key}": agreement[key] for key in PROTOCOLS}
+            | {"runs": "; ".join(map(folder_name, found))}
+        )
+    columns = [Column("method"), Column("seeds"), *(Column(protocol, "ours") for protocol in PROTOCOLS)]
+    columns += [Column(published.heading(name)), Column("difference")]
+    columns += [Column("ours", "rank"), Column("published", "rank")]
+    orders = ", ".join(f"{_number(agreement[key])} ({key})" for key in PROTOCOLS)
+    note = f"Spearman's rank correlation of our order with the published one: {orders}; {len(there)} rows."
+    note = " ".join([note, *published.notes([name])])
+    beside = " beside the published WOS †" if name == "wos-part" else ""
+    return Section(f"{title(name)}{beside}, {measure.upper()}", columns, rows, note), cells
+
+
+def _ranks(values: list[float]) -> NDArray[np.int64]:
+    """1 for the largest; equal ones share the better rank."""
+    return rankdata(-np.round(values, 4), method="min").astype(np.int64)
+
+
+def _agreement(ours: list[float], theirs: list[float]) -> float | None:
+    """Spearman's rank correlation; None if there is no order to speak of."""
+    if len(ours) < 3 or len(set(ours)) == 1 or len(set(theirs)) == 1:
+        return None
+    return float(spearmanr(ours, theirs).statistic)
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}".replace("-", "−")

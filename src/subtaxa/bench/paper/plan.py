@@ -1,0 +1,64 @@
+"""What `subtaxa bench run --all` runs: every row of the tables and every point of the figures, the quick ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from subtaxa.bench.records import Job
+
+TABLE2 = {  # the paper's row: our variant
+    "BERT": "bert",
+    "BERT+CE": "bert+ce",
+    "DeepCluster": "deepcluster",
+    "DeepAligned": "deepaligned",
+    "DeepCluster+CE": "deepcluster+ce",
+    "DeepAligned+CE": "deepaligned+ce",
+    "NNCL": "nncl",
+    "CLNN": "clnn",
+    "SimCSE": "simcse",
+    "Ancor+CE": "ancor+ce",
+    "Ancor": "ancor",
+    "Delete": "delete",
+    "Delete+CE": "delete+ce",
+    "SimCSE+CE": "simcse+ce",
+    "WSCL": "wscl",
+    "DNA": "dna",
+}
+LATER = {
+    "DNA as released": "dna-as-released",
+    "DOWN": "down",
+    "STAR": "star",
+    "STAR-DNA": "star-dna",
+    "subtaxa": "soft-dna",
+}
+TABLE3 = {
+    "NNCL": "nncl",
+    "+ Multi. Neighbors": "ladder-neighbours",
+    "+ Coarse Labels": "ladder-coarse",
+    "+ Label": "ladder-label",
+    "+ Reciprocal": "ladder-reciprocal",
+    "+ Rank (DNA)": "dna",
+}
+PRACTICE = {
+    "k-means": "kmeans",
+    "k-means per label": "kmeans-per-label",
+    "HDBSCAN": "hdbscan",
+    "BERTopic per label": "bertopic-per-label",
+}
+REPEATED = ("bert", "kmeans", "dna", "down", "star", "wscl")  # three seeds
+EVERYWHERE = (*PRACTICE.values(), "bert", "dna", "down", "wscl")  # on CLINC and WOS-part too
+SWEEPS: dict[str, tuple[int, ...]] = {"neighbours": (15, 30, 60, 240), "rank_dimensions": (1, 2, 10)}  # figures 4 and 7
+
+
+def everything(preset: str, limit: int | None, changes: Mapping[str, Any]) -> Iterator[Job]:
+    """All jobs, in the order in which they are worth having."""
+
+    def job(dataset: str, method: str, seed: int = 0, **more: Any) -> Job:
+        return Job(dataset, method, preset, seed, limit, {**changes, **more})
+
+    rows = dict.fromkeys([*PRACTICE.values(), *TABLE2.values(), *LATER.values(), *TABLE3.values()])
+    yield from (job("hwu64", method) for method in rows)
+    yield from (job(dataset, method) for dataset in ("clinc", "wos-part") for method in EVERYWHERE)
+    yield from (job("hwu64", method, seed) for method in REPEATED for seed in (1, 2))
+    yield from (job("hwu64", "dna", **{name: value}) for name, values in SWEEPS.items() for value in values)

@@ -1,0 +1,242 @@
+"""Tables 1 to 4 of the paper, from run records: ours, and the published figures where the paper has them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from subtaxa.bench.paper import published
+from subtaxa.bench.paper.plan import LATER, PRACTICE, TABLE2, TABLE3
+from subtaxa.bench.paper.render import NOTHING, Bold, Column, Section, Table
+from subtaxa.bench.paper.summary import (
+    MEASURES,
+    PROTOCOLS,
+    STAGES,
+    Spread,
+    by_dataset,
+    circumstances,
+    epochs,
+    explained,
+    folder_name,
+    main_runs,
+    mean_and_deviation,
+    of,
+    run_names,
+    scores,
+    spread,
+    title,
+)
+from subtaxa.bench.records import Record
+from subtaxa.errors import InputError
+
+SPREAD = "± is the standard deviation over the seeds."
+PROTOCOL = explained(PROTOCOLS)
+TOLD = [row for row, method in PRACTICE.items() if method.endswith("-per-label")]
+TOLD_NOTE = (
+    "‡ is told more than the others and is not ranked with them: by the protocol paper the coarse label of each test "
+    "text, and k-means also how many categories each label has."
+)
+
+
+def write_table(number: str, records: list[Record], out: Path) -> str:
+    """Write table<number>.md, .csv and .tex from the main runs; returns the Markdown."""
+    runs = main_runs(records)
+    return {"1": table1, "2": table2, "3": table3, "4": table4}[number](runs).write(out)
+
+
+def table1(runs: list[Record]) -> Table:
+    """The data: what was read, and what the paper counts."""
+    columns = [Column("data set"), *(Column(name, "read") for name in published.COUNTS)]
+    columns += [Column(name, "published") for name in published.COUNTS]
+    rows, cells, notes = [], [], dict.fromkeys(published.notes([run.dataset for run in runs]))
+    for name, members in by_dataset(runs).items():
+        for found in dict.fromkeys(tuple(run.data[key] for key in published.COUNTS) for run in members):
+            used = [run for run in members if tuple(run.data[key] for key in published.COUNTS) == found]
+            theirs = published.counts(name)
+            mark = " †" if name == "wos-part" else ""
+            paper = [f"{theirs[key]:,}" if theirs else NOTHING for key in published.COUNTS]
+            rows.append([title(name) + mark, *(f"{number:,}" for number in found), *paper])
+            cells.append(
+                {"dataset": title(name), **dict(zip(published.COUNTS, found, strict=True))}
+                | {f"skipped_{part}": used[0].data["skipped"][part] for part in ("train", "test")}
+                | {f"published_{key}": theirs.get(key) for key in published.COUNTS}
+                | {"published_of": published.BENCHMARKS.get(name, ""), "runs": _runs(used)}
+            )
+            notes |= dict.fromkeys(note for run in used for note in run.data["notes"])
+    caption = "The data sets: coarse and fine categories, training and test texts."
+    return Table("table1", "Table 1", caption, [Section("", columns, rows)], cells, list(notes), "", run_names(runs))
+
+
+def table2(runs: list[Record]) -> Table:
+    """Every method on every data set, by both protocols."""
+    ladder = set(TABLE3.values()) - set(TABLE2.values())
+    known = {*PRACTICE.values(), *TABLE2.values(), *LATER.values()}
+    used = [run for run in runs if run.method not in ladder]
+    own = {name: name for name in sorted({run.method for run in used} - known)}
+    columns = [Column("method"), Column("seeds"), *_score_columns(), Column("s/epoch"), Column("peak MB")]
+    sections, cells, missing = [], [], []
+    for name, members in by_dataset(used).items():
+        rows: list[list[str]] = []
+        lacking: list[str] = []
+        for group in (PRACTICE, TABLE2, LATER, own):
+            there = {row: found for row, method in group.items() if (found := of(members, method))}
+            rows += [[]] if rows and there else []
+            rows += [
+                [f"{row} ‡" if row in TOLD else row, str(len(found)), *_scores(found), *_costs(found)]
+                for row, found in there.items()
+            ]
+            cells += [{"dataset": title(name), "row": row, **_cells(found)} for row, found in there.items()]
+            lacking += [row for row in group if row not in there and group is not own]
+        sections.append(Section(title(name), columns, _best_in_bold(rows, range(2, 2 + len(_score_columns())))))
+        missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
+    notes = [SPREAD, PROTOCOL, *_encoder_note(used), *_told_note(used), f"Bold: the best of its column. {_made(used)}"]
+    caption = "All methods: ACC, ARI and NMI (%), time and memory."
+    return Table("table2", "Table 2", caption, sections, cells, notes, "; ".join(missing), run_names(used))
+
+
+def table3(runs: list[Record]) -> Table:
+    """The ablation ladder, on every data set where two of its rungs were run."""
+    rungs = [run for run in runs if run.method in TABLE3.values()]
+    shown = {name: found for name, found in by_dataset(rungs).items() if len({run.method for run in found}) > 1}
+    if not shown:
+        raise InputError(f"table 3 needs runs of two of {', '.join(TABLE3.values())} on one data set: run them first")
+    sections, cells, missing = [], [], []
+    for name, members in shown.items():
+        compared = name == "hwu64"
+        columns = [Column("model"), Column("seeds"), *_score_columns()]
+        columns += [Column(measure.upper(), "published") for measure in MEASURES if compared]
+        there = {row: found for row, method in TABLE3.items() if (found := of(members, method))}
+        rows = []
+        for row, found in there.items():
+            theirs = {measure: published.ablation(row, name, measure) for measure in MEASURES}
+            beside = [_number(theirs[measure]) for measure in MEASURES] if compared else []
+            rows.append([row, str(len(found)), *_scores(found), *beside])
+            cells.append(
+                {"dataset": title(name), "row": row, **_cells(found)}
+                | {f"published_{measure}": theirs[measure] for measure in MEASURES}
+            )
+        sections.append(Section(title(name), columns, rows))
+        lacking = [row for row in TABLE3 if row not in there]
+        missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
+    used = [run for members in shown.values() for run in members]
+    caption = "The ablation: each row adds one part to the row above (%)."
+    return Table(
+        "table3",
+        "Table 3",
+        caption,
+        sections,
+        cells,
+        [SPREAD, PROTOCOL, _made(used)],
+        "; ".join(missing),
+        run_names(used),
+    )
+
+
+def table4(runs: list[Record]) -> Table:
+    """The neighbours of the first retrieval after each filter: how many are right, how many are left."""
+    found = by_dataset(of(runs, "dna"))
+    first = {
+        name: [row for run in members for row in epochs(run) if row["epoch"] == 1] for name, members in found.items()
+    }
+    first = {name: rows for name, rows in first.items() if any("accuracy_knn" in row for row in rows)}
+    if not first:
+        raise InputError("table 4 needs a run of dna: `subtaxa bench run --method dna` makes one")
+    columns, rows, cells = [Column("filter")], [[stage] for stage in STAGES.values()], []
+    for name, logs in first.items():
+        theirs = [published.neighbour_accuracy(stage, name) for stage in STAGES.values()]
+        compared = theirs[0] is not None
+        columns += [Column("accuracy", title(name))]
+        columns += [Column(published.heading(name), title(name))] if compared else []
+        columns += [Column("left", title(name))]
+        for (stage, label), row, paper in zip(STAGES.items(), rows, theirs, strict=True):
+            right = spread(_percent(log.get(f"accuracy_{stage}")) for log in logs)
+            left = spread(log.get(f"count_{stage}") for log in logs)
+            row += [_number(right), *([_number(paper)] if compared else []), _number(left)]
+            cells.append(
+                {"dataset": title(name), "filter": label, "seeds": len(logs)}
+                | mean_and_deviation("accuracy", right)
+                | mean_and_deviation("left", left)
+                | {"published_accuracy": paper, "published_of": published.BENCHMARKS.get(name, "")}
+                | {"runs": _runs(found[name])}
+            )
+    used = [run for name in first for run in found[name]]
+    notes = [
+        "accuracy: share of the neighbours with the text's own fine category (%), at the first retrieval; "
+        "left: neighbours per text. A text does not count as its own neighbour.",
+        SPREAD,
+        *published.notes(list(first)),
+        _made(used),
+    ]
+    missing = ", ".join(f"DNA on {title(name)}" for name in by_dataset(runs) if name not in first)
+    caption = "The accuracy of the retrieved neighbours after each filter of DNA."
+    return Table("table4", "Table 4", caption, [Section("", columns, rows)], cells, notes, missing, run_names(used))
+
+
+def _score_columns() -> list[Column]:
+    return [Column(measure.upper(), protocol) for protocol in PROTOCOLS for measure in MEASURES]
+
+
+def _scores(runs: list[Record]) -> list[str]:
+    return [str(scores(runs, protocol, measure)) for protocol in PROTOCOLS for measure in MEASURES]
+
+
+def _seconds_and_memory(runs: list[Record]) -> tuple[Spread | None, Spread | None]:
+    return spread(run.seconds["per_epoch"] or None for run in runs), spread(run.peak_memory_mb for run in runs)
+
+
+def _costs(runs: list[Record]) -> list[str]:
+    seconds, memory = _seconds_and_memory(runs)
+    return [f"{seconds.mean:.1f}" if seconds else NOTHING, f"{max(memory.values):,.0f}" if memory else NOTHING]
+
+
+def _cells(runs: list[Record]) -> dict[str, Any]:
+    """A row of the CSV: the same as plain numbers, and the folders."""
+    row: dict[str, Any] = {"method": runs[0].method, "seeds": len(runs)}
+    for protocol in PROTOCOLS:
+        for measure in MEASURES:
+            row |= mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
+    seconds, memory = _seconds_and_memory(runs)
+    row |= {"seconds_per_epoch": seconds and seconds.mean, "peak_memory_mb": memory and int(max(memory.values))}
+    return {**row, "runs": _runs(runs)}
+
+
+def _runs(runs: list[Record]) -> str:
+    return "; ".join(map(folder_name, runs))
+
+
+def _best_in_bold(rows: list[list[str]], places: range) -> list[list[str]]:
+    """The same rows; in each of the columns the largest number is bold, but for the rows that are told more."""
+    ranked = [row for row in rows if row and not row[0].endswith("‡")]
+    best = {i: max((float(row[i].split()[0]) for row in ranked), default=math.nan) for i in places}
+    return [
+        [
+            Bold(cell) if row in ranked and i in best and float(cell.split()[0]) == best[i] else cell
+            for i, cell in enumerate(row)
+        ]
+        for row in rows
+    ]
+
+
+def _number(value: float | Spread | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _made(runs: list[Record]) -> str:
+    return f"Made with {circumstances(runs)}."
+
+
+def _encoder_note(runs: list[Record]) -> list[str]:
+    encoders = {str(run.settings["encoder"]) for run in runs if run.method in TABLE2.values()}
+    other = sorted(name for name in encoders if "bert" not in name.lower())
+    return (
+        [f"BERT in a row's name stands for the runs' encoder ({', '.join(other)}), which is not BERT."] if other else []
+    )
+
+
+def _told_note(runs: list[Record]) -> list[str]:
+    return [TOLD_NOTE] if {PRACTICE[row] for row in TOLD} & {run.method for run in runs} else []

@@ -1,0 +1,154 @@
+"""A benchmark run: its identity, its folder, its record. One run, one folder; a folder with a record is finished."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from subtaxa.errors import SubtaxaError
+from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.runtime.json_files import json_text
+
+RECORD, MAP, CHECKPOINT, IDENTITY, LOCK = "record.json", "map.csv", "checkpoint", "identity.json", "lock"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be run. `changes` are settings given in place of the preset's."""
+
+    dataset: str
+    method: str
+    preset: str = "default"
+    seed: int = 0
+    limit: int | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variant(self) -> str:
+        """The preset and what was changed, as a folder name: default_epochs=4."""
+        changed = dict(sorted(self.changes.items())) | ({"limit": self.limit} if self.limit else {})
+        parts = [self.preset, *(f"{name.replace('_', '-')}={value}" for name, value in changed.items())]
+        plain = "_".join(parts)
+        if len(plain) <= 100 and all(c.isalnum() or c in "-_=.+" for c in plain):
+            return plain
+        return f"{self.preset}_{hashlib.sha256(plain.encode()).hexdigest()[:12]}"
+
+    def folder(self, root: Path) -> Path:
+        return root / self.dataset / self.method / self.variant / f"seed-{self.seed}"
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.method} {self.variant} seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run as its folder tells it."""
+
+    content: Mapping[str, Any]
+    folder: Path
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.content[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def score(self, protocol: str, measure: str) -> float:
+        return float(self.content["scores"][protocol][measure])
+
+
+def write_record(folder: Path, content: Mapping[str, Any]) -> Record:
+    write_whole(folder / RECORD, json_text({"format": FORMAT, **content}).encode())
+    return Record(content, folder)
+
+
+def read_record(folder: Path) -> Record | None:
+    """The record of a finished run, or None."""
+    path = folder / RECORD
+    if not path.exists():
+        return None
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or content.get("format") != FORMAT or "scores" not in content:
+        raise SubtaxaError(f"{str(path)!r} is not a run record of this version: delete it and run it again")
+    return Record(content, folder)
+
+
+def read_all(root: Path) -> list[Record]:
+    """Every finished run below a folder, in a fixed order."""
+    found = (read_record(path.parent) for path in sorted(root.glob(f"*/*/*/*/{RECORD}")))
+    return [record for record in found if record is not None]
+
+
+def identity(job: Job) -> dict[str, Any]:
+    """The fields of a job for its record, in plain JSON types."""
+    return dict(json.loads(json.dumps(asdict(job))))
+
+
+def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether there is a training to go on with. One that was begun with other data or settings is begun again."""
+    file, wanted = folder / IDENTITY, json_text(identity).encode()
+    if file.exists() and file.read_bytes() == wanted:
+        return True
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_whole(file, wanted)
+    return False
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Whether this process alone has the run; the lock dies with its owner."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()  # the file stays: removing it would let two processes lock two files of that name
+
+
+def missing(jobs: Iterable[Job], root: Path) -> list[Job]:
+    """The jobs that have no record yet."""
+    return [job for job in jobs if read_record(job.folder(root)) is None]
+
+
+def chosen(records: list[Record], variant: str | None) -> list[Record]:
+    """For each data set the runs of one variant, by default the one with the most runs, and those that change one more
+    setting of it."""
+    names = {record_variant(record) for record in records}
+    if variant is not None and variant not in names:
+        raise SubtaxaError(f"there is no run {variant!r}: there are {', '.join(sorted(names))}")
+    kept = []
+    for dataset in dict.fromkeys(record.dataset for record in records):
+        runs = [record for record in records if record.dataset == dataset]
+        count = Counter(record_variant(run) for run in runs)
+        name = variant or max(sorted(count), key=lambda name: (count[name], -len(name)))
+        main = next((run for run in runs if record_variant(run) == name), None)
+        kept += [run for run in runs if main is not None and _at_most_one_more(run, main)]
+    return kept
+
+
+def _at_most_one_more(run: Record, main: Record) -> bool:
+    same = (run.preset, run.limit) == (main.preset, main.limit)
+    return same and main.changes.items() <= run.changes.items() and len(run.changes) <= len(main.changes) + 1
+
+
+def record_variant(record: Record) -> str:
+    return record.folder.parent.name

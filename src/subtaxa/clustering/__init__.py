@@ -1,0 +1,1 @@
+"""From features to categories: array functions, without a model or a disk."""

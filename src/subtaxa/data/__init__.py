@@ -1,0 +1,1 @@
+"""A user's file in, a user's file out."""

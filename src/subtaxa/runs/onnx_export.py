@@ -1,0 +1,50 @@
+"""The 8-bit export of a run's encoder, kept beside the run's model."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from subtaxa.encoders.onnx import ALIKE, PROBES, RECIPE, OnnxEncoder, export_int8, is_whole
+from subtaxa.errors import InputError
+from subtaxa.runs.digests import digests
+from subtaxa.runs.layout import GRAPH, GRAPH_NOTE, MODEL
+from subtaxa.runtime.atomic_files import write_whole
+
+if TYPE_CHECKING:
+    from subtaxa.encoders.sentence_encoder import Encoder
+
+
+def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
+    """The graph of the encoder of a run folder, from there or newly made."""
+    model = digests(folder, [MODEL])
+    graph = _kept(folder, model)
+    if graph is not None:
+        return OnnxEncoder(encoder, graph)
+    graph = export_int8(encoder)
+    made = OnnxEncoder(encoder, graph)
+    least = float((made.encode(PROBES) * encoder.encode(PROBES)).sum(1).min())
+    if not least > ALIKE:
+        raise InputError(
+            f"the encoder cannot be rounded to 8 bits (its features then differ, cosine {least:.2f}): "
+            "leave out --backend onnx-int8"
+        )
+    with contextlib.suppress(PermissionError):  # a run in a folder that may only be read is served all the same
+        write_whole(folder / GRAPH, graph)
+        note = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+        write_whole(folder / GRAPH_NOTE, (json.dumps(note, indent=2) + "\n").encode())
+    return made
+
+
+def _kept(folder: Path, model: dict[str, str]) -> bytes | None:
+    """The graph that is there, if it was made of this very model."""
+    try:
+        note = json.loads((folder / GRAPH_NOTE).read_text("utf-8"))
+        graph = (folder / GRAPH).read_bytes()
+    except (OSError, ValueError):
+        return None
+    ours = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+    return graph if note == ours and is_whole(graph) else None

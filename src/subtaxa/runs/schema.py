@@ -1,0 +1,38 @@
+"""The shapes of the JSON files of a run folder."""
+
+from __future__ import annotations
+
+from subtaxa.runtime.json_files import MEASURE
+
+CATEGORY = {"id": int, "parent": str, "name": str, "keywords": [str], "examples": [str], "size": int}
+CATEGORY |= {"stability?": (float, None), "named?": bool, "namer?": str}
+TAXONOMY = [CATEGORY]
+_CHOICE = {"chosen": int, "low": int, "high": int, "curve": [[float]], "even?": bool}
+_FIT = {"temperature": float, "trust": float}
+RUN = {
+    "format": int,
+    "subtaxa": str,
+    "created": str,
+    "command": str,
+    "preset": str,
+    "categories": (str, int, {str: (str, int)}),
+    "granularity": str,
+    "seed": int,
+    "settings": {str: (str, float)},
+    "labels": [str],
+    "next_id": int,
+    "numbers": {str: _CHOICE},
+    "confidence": {"within": _FIT, "across": _FIT},
+    "data": {
+        "source": str,
+        "text_column": str,
+        "label_column": str,
+        "texts": int,
+        "skipped": int,
+        "fingerprint": str,
+    },
+    "timings": {str: float},
+    "history": [{str: MEASURE}],
+    "cores": (int, None),
+    "versions": {str: str},
+}

@@ -1,0 +1,78 @@
+"""JSON from a folder that may be a stranger's: read up to a size, and compared with the shape that it should have.
+
+A shape is `str`, `bool`, `int` (a whole number that fits 53 bits), `float` (any finite number), `MEASURE` (also one
+that is not finite), `None`, a tuple of shapes to choose from, `[shape]` for a list of such, `{str: shape}` for an
+object with any keys, or `{"key": shape}` for one with these keys and possibly others; one with a "?" may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subtaxa.errors import InputError
+
+LARGEST = 2**28  # bytes of a file
+MEASURE = object()
+
+
+def read_limited(path: Path, errors: str = "strict") -> str:
+    """The text of a file that is not too large to be what it should be."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise InputError(f"{str(path)!r} is larger than {LARGEST // 2**20} MB: it is not a file of a run or a model")
+    return content.decode("utf-8", errors)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; what is wrong with it is a ValueError or RecursionError."""
+    return json.loads(read_limited(path))
+
+
+def difference(value: Any, shape: Any, place: str = "it") -> str | None:
+    """The first thing in which a value is not of a shape, in words; None if it is."""
+    if isinstance(shape, tuple):
+        return None if any(difference(value, one) is None for one in shape) else f"{place} is {_kind(value)}"
+    if isinstance(shape, list) and isinstance(value, list):
+        return _first((item, shape[0], f"item {i} of {place}") for i, item in enumerate(value))
+    if isinstance(shape, dict) and isinstance(value, dict):
+        if str in shape:
+            return _first((item, shape[str], f"{name[:40]!r} of {place}") for name, item in value.items())
+        for name in shape:
+            if not name.endswith("?") and name not in value:
+                return f"{place} has no {name!r}"
+        known = {name.removesuffix("?"): one for name, one in shape.items()}
+        return _first((value[name], one, f"{name!r} of {place}") for name, one in known.items() if name in value)
+    return None if _is_plain(value, shape) else f"{place} is {_kind(value)}"
+
+
+def _first(parts: Any) -> str | None:
+    return next((found for part in parts if (found := difference(*part)) is not None), None)
+
+
+def _is_plain(value: Any, shape: Any) -> bool:
+    if shape is MEASURE or (shape is float and type(value) is float):
+        return type(value) in (int, float) and (shape is MEASURE or math.isfinite(value))
+    if shape is int or shape is float:
+        return type(value) is int and abs(value) < 2**53
+    return value is shape is None or (shape in (str, bool) and type(value) is shape)
+
+
+def _kind(value: Any) -> str:
+    names = {str: "a string", bool: "true or false", list: "a list", dict: "an object", type(None): "null"}
+    return names.get(type(value)) or str(value)[:40]
+
+
+def json_text(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=True, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} does not go into JSON")

@@ -1,0 +1,171 @@
+"""Progress of long steps: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from subtaxa.runtime.terminal import printable
+
+LINE_SECONDS = 10.0  # between two plain lines of one step
+SLOW_SECONDS = 2.0  # a finished step is worth a line after this
+
+
+class Step:
+    """One step under way. Subclasses show it."""
+
+    def __init__(self, name: str, total: int) -> None:
+        self.name, self.total, self.done, self.begun = name, total, 0, time.monotonic()
+
+    def skip(self, count: int) -> None:
+        """Work that an earlier run has done: it is not there to do, nor does it tell how long the rest takes."""
+        self.total -= count
+
+    def advance(self, count: int = 1) -> None:
+        self.done += count
+
+    def note(self, text: str) -> None:
+        """A few words on the state of things, such as the current loss."""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begun
+
+
+class Progress:
+    """The silent reporter, and the base of those that show something."""
+
+    def __init__(self) -> None:
+        self.timings: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str, total: int = 0) -> Iterator[Step]:
+        """Report one step; its duration is kept in `timings` under its name."""
+        step = self._open(name, total)
+        try:
+            yield step
+        finally:
+            self.timings[name] = round(self.timings.get(name, 0.0) + step.seconds, 3)
+            self._close(step)
+
+    def say(self, line: str) -> None:
+        """One line of plain text."""
+
+    def _open(self, name: str, total: int) -> Step:
+        return Step(name, total)
+
+    def _close(self, step: Step) -> None:
+        pass
+
+
+class _LineStep(Step):
+    def __init__(self, name: str, total: int, stream: TextIO) -> None:
+        super().__init__(name, total)
+        self.stream, self.words, self.said = stream, "", time.monotonic()
+
+    def advance(self, count: int = 1) -> None:
+        super().advance(count)
+        if time.monotonic() - self.said > LINE_SECONDS and self.total:
+            self.said = time.monotonic()
+            left = self.seconds / max(1, self.done) * max(0, self.total - self.done)
+            words = f", {self.words}" if self.words else ""
+            percent = min(100, 100 * self.done // self.total)
+            line = f"{self.name}: {percent} %, about {duration(left)} left{words}"
+            _write(self.stream, line)
+
+    def note(self, text: str) -> None:
+        self.words = text
+
+
+def _write(stream: TextIO, line: str) -> None:
+    """A line, at once. Not by `print`, of which Ray's workers say everything twice."""
+    stream.write(f"{printable(line)}\n")
+    stream.flush()
+
+
+class LineProgress(Progress):
+    """For pipes, logs and CI."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__()
+        self.stream = stream or sys.stderr
+
+    def say(self, line: str) -> None:
+        _write(self.stream, line)
+
+    def _open(self, name: str, total: int) -> Step:
+        return _LineStep(name, total, self.stream)
+
+    def _close(self, step: Step) -> None:
+        if step.seconds > SLOW_SECONDS:
+            self.say(f"{step.name}: {duration(step.seconds)}")
+
+
+class RichProgress(Progress):
+    """For a terminal or a notebook."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+
+        self.console = Console(stderr=True)
+
+    def say(self, line: str) -> None:
+        self.console.print(printable(line), markup=False, highlight=False)
+
+    def _open(self, name: str, total: int) -> Step:
+        return _BarStep(name, total, self.console)
+
+    def _close(self, step: Step) -> None:
+        assert isinstance(step, _BarStep)  # noqa: S101
+        step.bar.stop()
+        if step.seconds > SLOW_SECONDS:
+            self.say(f"{step.name}: {duration(step.seconds)}")
+
+
+class _BarStep(Step):
+    def __init__(self, name: str, total: int, console: object) -> None:
+        from rich import progress as rich
+
+        super().__init__(name, total)
+        columns = [
+            rich.SpinnerColumn(),
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(),
+            rich.TaskProgressColumn(),
+            rich.TimeRemainingColumn(),
+            rich.TextColumn("{task.fields[words]}", markup=False),
+        ]
+        self.bar = rich.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]
+        self.task = self.bar.add_task(printable(name), total=total or None, words="")
+        self.bar.start()
+
+    def skip(self, count: int) -> None:
+        super().skip(count)
+        self.bar.update(self.task, total=self.total)
+
+    def advance(self, count: int = 1) -> None:
+        super().advance(count)
+        self.bar.update(self.task, advance=count)
+
+    def note(self, text: str) -> None:
+        self.bar.update(self.task, words=printable(text))
+
+
+def progress_for(*, quiet: bool) -> Progress:
+    """The reporter that fits where the program runs."""
+    if quiet:
+        return Progress()
+    return RichProgress() if sys.stderr.isatty() else LineProgress()
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

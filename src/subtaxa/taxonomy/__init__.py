@@ -1,0 +1,1 @@
+"""Categories as people see them: names, edits, corrections, updates."""

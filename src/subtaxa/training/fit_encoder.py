@@ -1,0 +1,100 @@
+"""From settings to a trained encoder: coarse pretraining, if any, then the method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import Tensor
+
+from subtaxa.clustering.number_of_categories import Judged
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.methods import method_class
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.runtime.finite import NotFinite
+from subtaxa.runtime.progress import Progress
+from subtaxa.settings import Settings
+from subtaxa.training.memory_budget import Sizes
+from subtaxa.training.trainer import History, Trainer, Watcher, accelerator
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a process needs to take part in a training."""
+
+    data: TrainingData
+    settings: Settings
+    seed: int
+    folder: Path | None = None  # of the checkpoint; only the first process looks into it
+    sizes: Sizes | None = None  # by which it fits into memory
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training gives besides the encoder."""
+
+    history: History
+    before: Tensor  # (N, D) features of all texts before training
+    after: Tensor  # (N, D)
+    judged: Judged | None = None  # how many categories the texts showed in between, if the method looked
+    words_kept: float = 0.0  # how much the words count beside the features
+
+
+Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something that does the same elsewhere
+
+
+def encoder_for(settings: Settings) -> Encoder:
+    """The encoder as the settings want it, not yet trained."""
+    limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
+    return Encoder(
+        settings.encoder,
+        pooling=settings.pooling,
+        max_tokens=limit,
+        trained_layers=settings.trained_layers,
+        dropout=None if settings.dropout == "model" else float(settings.dropout),
+    )
+
+
+def train(
+    encoder: Encoder,
+    data: TrainingData,
+    settings: Settings,
+    seed: int,
+    progress: Progress,
+    folder: Path | None = None,
+    watcher: Watcher | None = None,
+) -> tuple[History, Method]:
+    """Train the encoder in place. With a `folder`, a stopped training continues from there. Returns the history and the
+    method, which may have learned more than that."""
+    chosen = method_class(settings.method)
+    history: History = []
+    if settings.pretrain_epochs:
+        trainer = Trainer(settings, seed, progress, folder and folder / "pretraining.safetensors")
+        method = method_class(chosen.pretraining)(settings)
+        rows = trainer.run("Pretraining on the labels", method, encoder, data, settings.pretrain_epochs)
+        history += [{"pretraining": 1.0, **row} for row in rows]
+    trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
+    learner = chosen(settings)
+    history += trainer.run("Training", learner, encoder, data, int(settings.epochs), watcher)
+    return history, learner
+
+
+def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    """Train the encoder in place, with the features of all texts before and after."""
+    data, count = job.data, len(job.data)
+    encoder.to(accelerator().device)
+    if job.sizes is not None:
+        encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
+    reserved = 0 if job.sizes is None else job.sizes.need
+    with progress.step("Placing all texts before training", 2 * count) as step:
+        tokens = encoder.cache_lower(data.tokens, step.advance, reserved)
+        before = encoder.features(tokens, advance=step.advance)
+    data = replace(data, tokens=tokens, untrained=before)
+    history, learner = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    with progress.step("Placing all texts", count) as step:
+        try:
+            after = encoder.features(tokens, advance=step.advance)
+        except NotFinite as error:
+            raise error.at("after training") from error
+    return Outcome(history, before.cpu(), after.cpu(), learner.judged, learner.words_kept())

@@ -1,0 +1,172 @@
+"""The four ways of scoring, and the watcher that knows the fine labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from helpers.planted import Planted, blobs, same_partition, unit_rows
+from sklearn.cluster import KMeans
+
+from subtaxa.bench import protocols
+from subtaxa.bench.protocols import FineWatcher, kmeans, nearest_mean, score_features
+from subtaxa.bench.scoring import Score
+
+NAMES = np.array(["refund", "charge", "parcel", "letter", "password"])
+
+
+def test_nearest_mean_files_by_the_direction_of_the_mean() -> None:
+    old = unit_rows(np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]))
+    new = unit_rows(np.array([[3.0, 1.0], [1.0, 3.0], [5.0, 4.9]]))
+    assert nearest_mean(old, np.array([0, 0, 1, 1]), new).tolist() == [0, 1, 0]
+    assert nearest_mean(old, np.array([1, 1, 0, 0]), new).tolist() == [1, 0, 1]
+
+
+def test_nearest_mean_against_a_slow_loop() -> None:
+    rng = np.random.default_rng(0)
+    old, new = unit_rows(rng.normal(size=(60, 5))), unit_rows(rng.normal(size=(20, 5)))
+    assignment = rng.integers(0, 6, 60)
+    expected = []
+    for row in new:
+        similarity = []
+        for category in range(6):
+            mean = old[assignment == category].mean(0)
+            similarity.append(float(row @ mean / np.linalg.norm(mean)))
+        expected.append(int(np.argmax(similarity)))
+    assert nearest_mean(old, assignment, new).tolist() == expected
+
+
+def test_a_number_that_no_text_has_attracts_nothing() -> None:
+    """k-means leaves numbers out when there are fewer distinct texts than categories."""
+    old = unit_rows(np.array([[1.0, 0.0], [0.9, 0.1]]))
+    against = unit_rows(np.array([[-1.0, 0.0]]))  # every mean is on the other side
+    assert nearest_mean(old, np.array([2, 5]), against).tolist() == [5]
+
+
+def scored(train: Planted, test: Planted, number: int = 5) -> dict[str, Score]:
+    return score_features(train.features, train.labels, test.features, NAMES[test.truth].tolist(), number, 0)
+
+
+def test_separable_blobs_score_100_by_every_protocol() -> None:
+    train = blobs([[30, 20], [25, 10, 15]])
+    test = blobs([[6, 9], [5, 7, 4]], seed=0)  # the same centres
+    scores = scored(train, test)
+    assert list(scores) == ["paper", "lowest", "centroid", "discover"]
+    for found in scores.values():
+        assert (found.acc, found.ari, found.nmi) == pytest.approx((100, 100, 100))
+
+
+@pytest.mark.parametrize("unlucky", ["_random_starts", "_start_from_tree"])
+def test_the_lowest_inertia_is_taken_wherever_it_comes_from(monkeypatch: pytest.MonkeyPatch, unlucky: str) -> None:
+    test = blobs([[6, 9], [5, 7, 4]], seed=0)
+    worse = KMeans(5, init=test.features[:5], n_init=1, max_iter=1).fit(test.features)
+    assert worse.inertia_ > 1
+    monkeypatch.setattr(protocols, unlucky, lambda *_: worse)
+    scores = scored(test, test)
+    assert scores["lowest"].acc == pytest.approx(100)
+    assert (scores["paper"].acc < 100) == (unlucky == "_random_starts")
+
+
+def test_paper_does_not_depend_on_the_training_texts() -> None:
+    train, test = blobs([[30, 20], [25, 10, 15]], seed=1), blobs([[6, 9], [5, 7, 4]], seed=0)  # other centres
+    scores = scored(train, test)
+    assert scores["paper"].acc == pytest.approx(100)
+    assert scores["centroid"].acc < 100
+    assert scores["discover"].acc < 100
+
+
+def close_and_wide(n: int, seed: int) -> Planted:
+    """Three categories: two of n texts each, of different labels, that lie close together, and one of twice as many,
+    far off and wide."""
+    centres = np.array([[1.0, 0.15, 0.0, 0.0], [1.0, -0.15, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    spread = np.array([[0.0, 0.03, 0.0, 0.0], [0.0, 0.03, 0.0, 0.0], [0.0, 0.0, 0.0, 0.8]])
+    truth = np.repeat(np.arange(3), [n, n, 2 * n])
+    noise = np.random.default_rng(seed).normal(size=(4 * n, 4))
+    return Planted(unit_rows(centres[truth] + noise * spread[truth]), np.array([0, 1, 0])[truth], truth)
+
+
+def test_discover_tells_apart_what_the_coarse_labels_do() -> None:
+    """Over all texts the wide category is worth splitting before the two close ones; a label holds only one of these.
+    The test texts' labels are not known: with other labels of the training texts the two are one again."""
+    train, test = close_and_wide(40, 0), close_and_wide(15, 1)
+    scores = scored(train, test, 3)
+    assert scores["discover"].acc == pytest.approx(100)
+    assert scores["centroid"].acc < 80
+    other = scored(Planted(train.features, np.zeros(len(train), dtype=np.int64), train.truth), test, 3)
+    assert (other["paper"], other["centroid"]) == (scores["paper"], scores["centroid"])
+    assert other["discover"].acc < 80
+
+
+@pytest.mark.parametrize("number", [1, 4])  # fewer than there are labels, more than there are texts
+def test_no_score_by_discover_where_it_would_refuse(number: int) -> None:
+    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "lowest", "centroid"]
+
+
+def test_kmeans_finds_blobs_the_same_each_time_and_survives_too_few_texts() -> None:
+    data = blobs([[30, 20], [25, 10, 15]])
+    found = kmeans(data.features, 5, 3, 4)
+    assert same_partition(found, data.truth)
+    assert found.tolist() == kmeans(data.features, 5, 3, 4).tolist()
+    assert sorted(kmeans(data.features[:3], 5, 0, 1)) == [0, 1, 2]
+
+
+def slow_mined(indices: torch.Tensor, kept: torch.Tensor, fine: list[str]) -> tuple[float, float]:
+    right = counted = 0
+    for i, row in enumerate(indices.tolist()):
+        for place, j in enumerate(row):
+            if j != i and kept[i, place]:
+                counted += 1
+                right += fine[i] == fine[j]
+    return right / counted if counted else math.nan, counted / len(indices)
+
+
+def watcher(fine: list[str]) -> FineWatcher:
+    return FineWatcher(fine, [], 3, 0, lambda: np.empty((0, 1), dtype=np.float32))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mined_against_a_slow_loop(seed: int) -> None:
+    torch.manual_seed(seed)
+    n, k = 40, 7
+    fine = [str(NAMES[i]) for i in torch.randint(5, (n,)).tolist()]
+    indices = torch.randint(n, (n, k))
+    indices[:, 0] = torch.arange(n)  # as retrieval has it: the text itself comes first
+    stages = {
+        "knn": torch.ones(n, k, dtype=torch.bool),
+        "label": torch.rand(n, k) < 0.6,
+        "rank": torch.rand(n, k) < 0.1,
+    }
+    log = watcher(fine).mined(indices, stages)
+    assert list(log) == [f"{what}_{stage}" for stage in stages for what in ("accuracy", "count")]
+    for stage, kept in stages.items():
+        accuracy, count = slow_mined(indices, kept, fine)
+        assert log[f"accuracy_{stage}"] == pytest.approx(accuracy)
+        assert log[f"count_{stage}"] == pytest.approx(count)
+
+
+def test_a_text_does_not_count_as_its_own_neighbour() -> None:
+    indices = torch.tensor([[0, 1], [1, 0], [2, 2]])  # the third has no neighbour but itself, also as padding
+    log = watcher(["a", "b", "b"]).mined(indices, {"knn": torch.ones(3, 2, dtype=torch.bool)})
+    assert log == {"accuracy_knn": 0.0, "count_knn": pytest.approx(2 / 3)}
+
+
+def test_accuracy_is_nan_where_nothing_is_kept() -> None:
+    indices = torch.tensor([[0, 1], [1, 0]])
+    alone = torch.tensor([[True, False], [True, False]])
+    log = watcher(["a", "a"]).mined(indices, {"knn": torch.ones(2, 2, dtype=torch.bool), "rank": alone})
+    assert log["accuracy_knn"] == 1.0
+    assert math.isnan(log["accuracy_rank"])
+    assert log["count_rank"] == 0.0
+
+
+def test_the_watcher_scores_the_test_texts_after_each_epoch() -> None:
+    test = blobs([[6, 9], [5, 7, 4]])
+    features = [
+        test.features,
+        unit_rows(np.ones((len(test), 3)) + np.random.default_rng(0).normal(size=(len(test), 3))),
+    ]
+    watching = FineWatcher([], NAMES[test.truth].tolist(), 5, 0, lambda: features.pop(0))
+    assert watching.epoch() == pytest.approx({"acc": 100, "ari": 100, "nmi": 100})
+    assert watching.epoch()["acc"] < 100

@@ -1,0 +1,107 @@
+"""Categories of one size: equal parts, when texts are taken to be so, and what that tells about their number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.planted import Planted, blobs, same_partition, unit_rows
+
+from subtaxa.clustering import number_of_categories
+from subtaxa.clustering.balanced_kmeans import evened
+from subtaxa.clustering.clusters import Forest, categories, clearest, cluster, evenness, if_even
+from subtaxa.clustering.number_of_categories import choose, judge
+
+
+def halves(sizes: list[list[int]], *, apart: float = 0.35, close: float = 0.3, seed: int = 0) -> Planted:
+    """Blobs of which the first of each label has two clear halves, and the last two are hard to tell apart."""
+    plain = blobs(sizes, spread=0.0, dim=40, seed=seed)
+    rng, rows = np.random.default_rng(seed), plain.features.astype(np.float64)
+    extra = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    for label in range(len(sizes)):
+        kinds = np.unique(plain.truth[plain.labels == label])
+        first, last, before = (np.flatnonzero(plain.truth == kind) for kind in (kinds[0], kinds[-1], kinds[-2]))
+        rows[first] += apart * np.where(np.arange(len(first)) % 2, 1, -1)[:, None] * extra[label]
+        rows[last] = rows[before[0]] + close * extra[-1 - label]
+    return Planted(unit_rows(rows + 0.05 * rng.normal(size=rows.shape)), plain.labels, plain.truth)
+
+
+def test_the_only_centroid_is_the_mean() -> None:
+    rows = blobs([[7, 5]]).features
+    centroids, parts = evened(rows, rows[:1])
+    np.testing.assert_allclose(centroids[0], rows.sum(0) / np.linalg.norm(rows.sum(0)), atol=1e-5)
+    assert not parts.any()
+
+
+def test_every_centroid_gets_as_much() -> None:
+    rows = blobs([[30, 10]], spread=0.2).features
+    _, parts = evened(rows, rows[[0, 35]])
+    assert abs(np.bincount(parts)[0] - 20) <= 2
+    free = (rows @ rows[[0, 35]].T).argmax(1)
+    assert np.bincount(free)[0] > 25  # left to themselves they do not
+
+
+def test_lumps_and_halves_are_put_right_where_categories_are_of_one_size() -> None:
+    data = halves([[40] * 5, [40] * 4])
+    forest = Forest(data.features, data.labels)
+    free = clearest(forest, [5, 4], forest.sample())[0].nearest(data.features, data.labels)
+    assert not same_partition(free, data.truth)
+    found = cluster(data.features, data.labels, 9).nearest(data.features, data.labels)
+    assert same_partition(found, data.truth)
+
+
+def test_such_texts_point_at_their_number() -> None:
+    data = halves([[40] * 5, [40] * 4, [40] * 6])
+    forest, choices = choose(Forest(data.features, data.labels))
+    assert forest.even
+    assert [choice.chosen for choice in choices] == [5, 4, 6]
+    assert all(choice.even for choice in choices)
+
+
+def test_the_fewest_misplaced_texts_tell_the_number_where_a_wrong_one_is_as_easily_forced() -> None:
+    data = blobs([[30] * 6, [30] * 5, [30] * 5], spread=0.14, dim=40, seed=2)
+    forest = Forest(data.features, data.labels)
+    assert evenness(forest, 17).left > evenness(forest, 16).left
+    assert evenness(forest, 17).misplaced > evenness(forest, 16).misplaced
+    assert number_of_categories._Tried(forest, {}).evenest(10, 20) == (16, 16, 16)
+
+
+@pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])
+def test_uneven_categories_are_left_alone(sizes: list[list[int]]) -> None:
+    data = blobs(sizes, spread=0.08)
+    forest, number = Forest(data.features, data.labels), sum(map(len, sizes))
+    assert if_even(forest, number) is forest
+    found = categories(forest, [len(own) for own in sizes]).nearest(data.features, data.labels)
+    assert same_partition(found, data.truth)
+
+
+def test_the_force_is_hardly_felt_by_even_categories_only() -> None:
+    data = blobs([[20] * 3, [20] * 4], spread=0.08)
+    at_truth, beyond = (evenness(Forest(data.features, data.labels), total) for total in (7, 9))
+    assert at_truth.left == pytest.approx(1.0, abs=2e-3)
+    assert beyond.left < 0.9
+    assert at_truth.misplaced == 0.0 < beyond.misplaced
+
+
+@pytest.mark.parametrize(("number", "shares"), [(2, [1, 1]), (4, [3, 1]), (5, [4, 1]), (8, [6, 2])])
+def test_even_shares_go_by_the_number_of_texts(number: int, shares: list[int]) -> None:
+    data = blobs([[15, 15], [10]])
+    assert Forest(data.features, data.labels).evenly().share_out(number) == shares
+
+
+def test_a_number_that_was_given_for_a_label_stands() -> None:
+    data = halves([[40] * 5, [40] * 4, [40] * 6])
+    _, choices = choose(Forest(data.features, data.labels), fixed={1: 2})
+    assert choices[1].chosen == 2
+
+
+def test_plausible_totals_enclose_the_one_taken() -> None:
+    data = halves([[40] * 5, [40] * 4, [40] * 6])
+    coarse, low, total, high, fine = judge(Forest(data.features, data.labels)).take.tolist()
+    assert coarse < low <= total == 15 <= high < fine
+
+
+def test_nothing_is_even_where_nothing_is_clear() -> None:
+    rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
+    forest = Forest(rows, np.repeat([0, 1, 2], 100))
+    assert if_even(forest, 15) is forest
+    assert evenness(forest, 15).left == 0.0

@@ -1,0 +1,54 @@
+"""Wrong coarse labels are found by the neighbours' labels."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.corpus import planted_corpus
+from helpers.planted import blobs
+
+from subtaxa.clustering.label_errors import NEIGHBOURS, neighbour_shares, suspect_labels
+from subtaxa.discovery import Discovery
+
+
+def test_flipped_labels_are_found_and_nothing_else() -> None:
+    data = blobs([[60, 60], [60, 60], [60]], spread=0.1)
+    labels, wrong = data.labels.copy(), np.array([3, 70, 130, 200, 299])
+    labels[wrong] = (labels[wrong] + 1) % 3
+    found = suspect_labels(data.features, labels)
+    assert sorted(found.texts) == sorted(wrong)
+    assert (found.label == data.labels[found.texts]).all()
+    assert (np.diff(found.share) <= 0).all()
+    assert len(suspect_labels(data.features, data.labels).texts) == 0
+
+
+def test_shares_are_those_of_a_slow_count() -> None:
+    data = blobs([[9, 30], [12]], spread=0.4)
+    similarity = data.features @ data.features.T
+    np.fill_diagonal(similarity, -2)
+    shares = neighbour_shares(data.features, data.labels)
+    for i, row in enumerate(similarity):
+        near = np.argsort(-row)[:NEIGHBOURS]
+        assert shares[i].tolist() == pytest.approx([(data.labels[near] == label).mean() for label in range(2)])
+
+
+@pytest.mark.parametrize("sizes", [[[1]], [[1], [1]], [[3]]])
+def test_few_texts(sizes: list[list[int]]) -> None:
+    data = blobs(sizes)
+    assert neighbour_shares(data.features, data.labels).shape == (len(data), len(sizes))
+    suspect_labels(data.features, data.labels)
+
+
+def test_a_run_lists_them(quick: dict[str, object], tmp_path: Path) -> None:
+    texts, labels, _ = planted_corpus(per_topic=30)
+    wrong = [i for i, label in enumerate(labels) if label == "post"][:2]
+    for i in wrong:
+        labels[i] = "money"
+    run = Discovery(6, **quick).fit(texts, labels).save(tmp_path / "run")  # type: ignore[arg-type]
+    with (run / "suspect_labels.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {texts[i] for i in wrong} <= {row["text"] for row in rows}
+    assert all(row["label"] != row["neighbours_label"] for row in rows)

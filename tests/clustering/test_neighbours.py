@@ -1,0 +1,110 @@
+"""Retrieval against a full sort, within labels, in blocks, and with more duplicates than places."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from helpers.planted import LargestTensor, unit_tensor
+from torch import Tensor
+
+from subtaxa.clustering import neighbours
+from subtaxa.clustering.neighbours import retrieve, retrieve_within
+
+
+def sorted_neighbours(queries: Tensor, queue: Tensor, k: int) -> Tensor:
+    """The slow way: sort everything, with the own row in front."""
+    similarity = queries @ queue.T
+    similarity.fill_diagonal_(2.0)
+    return similarity.argsort(dim=1, descending=True, stable=True)[:, :k]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+def test_retrieve_is_a_full_sort_cut_at_k(seed: int, k: int) -> None:
+    queue = unit_tensor(40, 8, seed)
+    found = retrieve(queue, queue, k)
+    assert torch.equal(found.indices, sorted_neighbours(queue, queue, k))
+    assert found.valid.all()
+    assert found.valid.shape == (40, k)
+    assert found.indices.shape[1] == k
+
+
+def test_queries_may_differ_from_the_queue() -> None:
+    queries, queue = unit_tensor(30, 8, 1), unit_tensor(30, 8, 2)
+    assert torch.equal(retrieve(queries, queue, 5).indices, sorted_neighbours(queries, queue, 5))
+
+
+def test_hand_worked_order() -> None:
+    """Angles 0°, 10°, 25°, 90° on the circle."""
+    angles = torch.deg2rad(torch.tensor([0.0, 10.0, 25.0, 90.0]))
+    rows = torch.stack([angles.cos(), angles.sin()], dim=1)
+    assert retrieve(rows, rows, 3).indices.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 1]]
+
+
+def test_k_beyond_the_queue_is_the_whole_queue() -> None:
+    queue = unit_tensor(6, 4)
+    found = retrieve(queue, queue, 100)
+    assert found.indices.shape[1] == 6
+    assert found.indices.sort(dim=1).values.tolist() == [list(range(6))] * 6
+
+
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_own_row_is_first_among_more_duplicates_than_places(k: int) -> None:
+    queue = unit_tensor(30, 8, duplicates=20)
+    own = torch.arange(30)
+    assert torch.equal(retrieve(queue, queue, k).indices[:, 0], own)
+    assert torch.equal(retrieve_within(queue, queue, torch.arange(30) % 2, k).indices[:, 0], own)
+
+
+def test_own_row_is_there_even_if_the_momentum_encoder_moved_it_far_away() -> None:
+    queue = unit_tensor(20, 8)
+    assert torch.equal(retrieve(-queue, queue, 3).indices[:, 0], torch.arange(20))
+
+
+@pytest.mark.parametrize("cells", [1, 50, 51, 333])
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    queue = unit_tensor(50, 8)
+    labels = torch.arange(50) % 3
+    whole, within = retrieve(queue, queue, 7), retrieve_within(queue, queue, labels, 7)
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", cells)
+    assert torch.equal(retrieve(queue, queue, 7).indices, whole.indices)
+    assert torch.equal(retrieve_within(queue, queue, labels, 7).indices, within.indices)
+
+
+def test_the_whole_matrix_of_similarities_is_never_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", 2000)
+    queue = unit_tensor(200, 8)
+    for find in (lambda: retrieve(queue, queue, 3), lambda: retrieve_within(queue, queue, torch.arange(200) % 2, 3)):
+        with LargestTensor() as watched:
+            find()
+        assert 0 < watched.cells <= 2000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_within_is_retrieve_on_each_label_alone(seed: int) -> None:
+    queries, queue = unit_tensor(40, 8, seed), unit_tensor(40, 8, seed + 10)
+    labels = torch.randint(4, (40,), generator=torch.Generator().manual_seed(seed))
+    found = retrieve_within(queries, queue, labels, 6)
+    for label in labels.unique():
+        members = (labels == label).nonzero().squeeze(1)
+        alone = retrieve(queries[members], queue[members], 6)
+        assert torch.equal(found.indices[members, : alone.indices.shape[1]], members[alone.indices])
+
+
+def test_within_never_leaves_the_label_and_valid_marks_what_is_missing() -> None:
+    sizes = [1, 3, 5, 20]
+    labels = torch.repeat_interleave(torch.arange(4), torch.tensor(sizes))
+    labels = labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))]
+    queue = unit_tensor(len(labels), 8)
+    found = retrieve_within(queue, queue, labels, 5)
+    assert (labels[found.indices] == labels[:, None]).all()
+    expected = torch.arange(5) < torch.tensor(sizes)[labels][:, None]
+    assert torch.equal(found.valid, expected)
+    for row, valid in zip(found.indices.tolist(), found.valid.tolist(), strict=True):
+        real = [j for j, v in zip(row, valid, strict=True) if v]
+        assert len(set(real)) == len(real), "a neighbour is listed twice"
+
+
+def test_within_k_is_cut_to_the_largest_label() -> None:
+    queue = unit_tensor(9, 4)
+    assert retrieve_within(queue, queue, torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1]), 100).indices.shape[1] == 5

@@ -1,0 +1,57 @@
+"""How many categories the user wants, as typed and as checked against the texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from subtaxa.clustering.requested_number import Wanted, parse, wanted
+from subtaxa.errors import SettingError
+
+TEXTS = ["a", "b", "c", "c", "d", "e"]
+LABELS = ["x", "x", "y", "y", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("auto", "auto"),
+        ("12", 12),
+        ("billing=12,login=5", {"billing": 12, "login": 5}),
+        ("a,b=3,c= 4", {"a,b": 3, "c": 4}),
+        ("a=b=3", {"a=b": 3}),
+    ],
+)
+def test_what_is_typed(typed: str, meant: object) -> None:
+    assert parse(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("many", "'many'"),
+        ("billing=many", "'many'"),
+        ("billing=0", "from 1"),
+        ("a=1,a=2", "'a' twice"),
+        ("a=1,b", "ends in 'b'"),
+        ("=", "''"),
+    ],
+)
+def test_what_cannot_be_meant_is_quoted(typed: str, said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        parse(typed)
+
+
+def test_what_is_wanted_of_some_texts() -> None:
+    assert wanted("auto", TEXTS, LABELS) == Wanted(None, {})
+    assert wanted(4, TEXTS, LABELS) == Wanted(4, {})
+    assert wanted({"y": 2}, TEXTS, LABELS) == Wanted(None, {1: 2})
+    assert wanted({"x": 1, "y": 2, "z": 1}, TEXTS, LABELS) == Wanted(4, {0: 1, 1: 2, 2: 1})
+
+
+@pytest.mark.parametrize(
+    ("categories", "said"),
+    [(2, "3 to 5"), (6, "3 to 5"), ({"y": 3}, "2 different texts"), ({"w": 1}, "the labels are x, y, z")],
+)
+def test_what_the_texts_cannot_give_is_refused(categories: int | dict[str, int], said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        wanted(categories, TEXTS, LABELS)

@@ -1,0 +1,177 @@
+"""What is done otherwise with very many texts, tried on few by lowering the numbers from which on it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from helpers.corpus import planted_corpus
+from helpers.planted import LargestTensor, blobs, same_partition, unit_tensor
+from sklearn.metrics import adjusted_rand_score
+
+from subtaxa.clustering import calibration, filters, neighbours, number_of_categories, text_map, ward_tree
+from subtaxa.clustering.calibration import UNKNOWN, probabilities
+from subtaxa.clustering.clusters import Forest, cluster
+from subtaxa.clustering.neighbours import retrieve, retrieve_within
+from subtaxa.clustering.number_of_categories import choose
+from subtaxa.clustering.ward_tree import WardTree
+from subtaxa.discovery import Discovery
+from subtaxa.runtime.progress import Progress
+from subtaxa.training import feature_queue
+from subtaxa.training.feature_queue import FeatureQueue
+from subtaxa.training.losses import multi_positive_nce
+
+CLUSTERED = torch.from_numpy(blobs([[100] * 10, [100] * 10], spread=0.1).features)  # (2000, D)
+LABELS = torch.arange(2).repeat_interleave(1000)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred rows are many."""
+    monkeypatch.setattr(neighbours, "LARGE", 100)
+    monkeypatch.setattr(neighbours, "LOOKED_AT", 300)
+
+
+@pytest.mark.usefixtures("few")
+def test_the_search_among_cells_finds_nearly_all_neighbours_and_reads_little() -> None:
+    exact = (CLUSTERED @ CLUSTERED.T).topk(15, dim=1).indices
+    with LargestTensor() as watched:
+        found = retrieve(CLUSTERED, CLUSTERED, 15)
+    assert watched.cells < len(CLUSTERED) ** 2 / 8
+    assert found.valid.all()
+    assert torch.equal(found.indices[:, 0], torch.arange(len(CLUSTERED)))
+    hits = [len(set(a) & set(b)) for a, b in zip(found.indices.tolist(), exact.tolist(), strict=True)]
+    assert np.mean(hits) / 15 > 0.95
+    assert all(len(set(row)) == 15 for row in found.indices.tolist())
+
+
+@pytest.mark.usefixtures("few")
+def test_the_search_among_cells_is_the_same_every_time_and_keeps_to_the_label() -> None:
+    first, again = (retrieve_within(CLUSTERED, CLUSTERED, LABELS, 15) for _ in range(2))
+    assert torch.equal(first.indices, again.indices)
+    assert (LABELS[first.indices] == LABELS[:, None]).all()
+
+
+@pytest.mark.usefixtures("few")
+def test_the_search_among_cells_has_the_own_row_first_wherever_it_is() -> None:
+    found = retrieve(-CLUSTERED, CLUSTERED, 3).indices
+    assert torch.equal(found[:, 0], torch.arange(len(CLUSTERED)))
+    assert all(len(set(row)) == 3 for row in found.tolist())
+
+
+def test_only_labels_above_the_limit_are_searched_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = (torch.arange(2000) >= 90).long()
+    asked: list[int] = []
+    around = neighbours._around
+    monkeypatch.setattr(neighbours, "LARGE", 100)
+    monkeypatch.setattr(neighbours, "_around", lambda q, rows, k: (asked.append(len(rows)), around(q, rows, k))[1])
+    retrieve_within(CLUSTERED, CLUSTERED, labels, 5)
+    assert asked == [1910]
+
+
+def test_rivals_that_are_the_whole_queue_change_nothing() -> None:
+    queries, queue = unit_tensor(6, 8, 1), unit_tensor(50, 8, 2)
+    positives, weights = torch.arange(18).view(6, 3), torch.rand(6, 3)
+    whole = multi_positive_nce(queries, queue, positives, weights, 0.1)
+    assert torch.allclose(
+        torch.stack(multi_positive_nce(queries, queue, positives, weights, 0.1, queue)), torch.stack(whole), atol=1e-6
+    )
+
+
+def test_some_rivals_stand_for_all_on_average() -> None:
+    queries, queue = unit_tensor(6, 8, 1), unit_tensor(4000, 8, 2)
+    positives, weights = torch.arange(18).view(6, 3), torch.ones(6, 3)
+    whole = float(multi_positive_nce(queries, queue, positives, weights, 0.5)[1])
+    parts = [float(multi_positive_nce(queries, queue, positives, weights, 0.5, queue[i::4])[1]) for i in range(4)]
+    assert np.log(np.mean(np.exp(parts))) == pytest.approx(whole, abs=0.01)
+    assert parts == pytest.approx([whole] * 4, abs=0.2)
+
+
+def test_a_long_queue_is_seen_in_turns_and_a_short_one_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = FeatureQueue(torch.arange(10.0)[:, None])
+    assert queue.some() is None
+    monkeypatch.setattr(feature_queue, "MOST_RIVALS", 4)
+    torch.manual_seed(0)
+    seen = [queue.some() for _ in range(20)]
+    assert {tuple(rows[:, 0].tolist()) for rows in seen if rows is not None} == {
+        (0.0, 3.0, 6.0, 9.0),
+        (1.0, 4.0, 7.0),
+        (2.0, 5.0, 8.0),
+    }
+    assert seen[0] is not None
+    assert seen[0].untyped_storage().data_ptr() == queue.rows.untyped_storage().data_ptr()
+
+
+def test_a_thinned_forest_has_the_same_trees_and_keeps_small_labels_whole() -> None:
+    data = blobs([[200, 300], [20, 10]])
+    forest = Forest(data.features, data.labels)
+    thin = forest.thinned(200)
+    assert forest.thinned(len(data)) is forest
+    assert [len(members) for members in thin.members] == [round(500 * 200 / 530), 30]
+    assert (thin.labels == np.repeat([0, 1], [len(members) for members in thin.members])).all()
+    assert thin.share_out(4) == forest.share_out(4)
+    assert thin.trees[0].gains.tolist() == forest.trees[0].gains.tolist()
+    rows = [{tuple(row) for row in features.tolist()} for features in (thin.features, data.features)]
+    assert rows[0] < rows[1]
+
+
+def test_a_thinned_tree_has_no_category_without_a_text() -> None:
+    tree = WardTree(blobs([[30, 30]]).features)
+    for k in (1, 7, 40):
+        cut = tree.only(np.arange(0, 60, 4)).cut(k)
+        assert np.unique(cut).tolist() == list(range(cut.max() + 1))
+        assert cut.max() < k
+
+
+@pytest.mark.parametrize("sizes", [[[60] * 3, [60] * 5], [[200, 90], [60] * 6, [50]]])
+def test_some_of_the_texts_show_the_same_number(sizes: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = blobs(sizes, spread=0.06)
+    monkeypatch.setattr(number_of_categories, "TEXTS", 200)
+    forest = Forest(data.features, data.labels)
+    assert [choice.chosen for choice in choose(forest)[1]] == [len(label) for label in sizes]
+
+
+def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = blobs([[30, 20], [25]])
+    clusters = cluster(data.features, data.labels, 3)
+    for labels in (None, data.labels):
+        whole = probabilities(data.features, clusters, UNKNOWN, labels)
+        monkeypatch.setattr(calibration, "BLOCK", 7)
+        assert np.allclose(probabilities(data.features, clusters, UNKNOWN, labels), whole, atol=1e-6)
+
+
+def test_a_map_of_many_texts_puts_the_rest_among_their_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = blobs([[120, 80], [160, 40, 100]], spread=0.08)
+    monkeypatch.setattr(text_map, "SPREAD", 150)
+    places = text_map.text_map(data.features, 0, Progress())
+    assert places.shape == (len(data), 2)
+    assert np.isfinite(places).all()
+    apart = np.linalg.norm(places[:, None] - places, axis=2)  # (N, N)
+    np.fill_diagonal(apart, np.inf)
+    nearest = apart.argsort(1)[:, :5]
+    assert (data.truth[nearest] == data.truth[:, None]).mean() > 0.95
+
+
+def test_everything_at_once_still_finds_the_planted_categories(
+    quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, labels, fine = planted_corpus(60)
+    for module, name, value in (
+        (neighbours, "LARGE", 60),
+        (neighbours, "LOOKED_AT", 60),
+        (neighbours, "TIMES_K", 1),
+        (filters, "ROOM", 0),
+        (filters, "AT_ONCE", 1),
+        (feature_queue, "MOST_RIVALS", 100),
+        (ward_tree, "LARGEST_TREE", 60),
+        (ward_tree, "MICRO", 40),
+        (number_of_categories, "TEXTS", 200),
+        (text_map, "SPREAD", 100),
+        (calibration, "BLOCK", 50),
+    ):
+        monkeypatch.setattr(module, name, value)
+    found = Discovery(6, **quick).fit(texts, labels)  # type: ignore[arg-type]
+    assert adjusted_rand_score(fine, found.labels_) > 0.9
+    again = Discovery(6, **quick).fit(texts, labels)  # type: ignore[arg-type]
+    assert same_partition(found.labels_, again.labels_)
+    assert np.isfinite(found.map_).all()

@@ -1,0 +1,206 @@
+"""The map of the texts: what is alike stays together, and nothing but the features and the seed decides on it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.corpus import planted_corpus
+from helpers.planted import blobs, unit_rows
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from subtaxa.clustering import text_map as text_map_module
+from subtaxa.clustering.text_map import EVERY, FEW, GATHERING, SPREADING, places_among, text_map
+from subtaxa.discovery import Discovery
+from subtaxa.errors import SubtaxaError
+from subtaxa.runs.layout import CLUSTERS, RUN, read_arrays, read_json, write_arrays
+from subtaxa.runtime.json_files import json_text
+from subtaxa.runtime.progress import Progress, Step
+
+BLOBS = blobs([[60, 40], [80, 20, 50]], spread=0.08)
+TEXTS, LABELS, FINE = planted_corpus()
+
+
+def drawn(features: np.ndarray, seed: int = 0) -> np.ndarray:
+    return text_map(features, seed, Progress())
+
+
+def near(places: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest points of each (N, k), without itself."""
+    return NearestNeighbors(n_neighbors=k).fit(places).kneighbors(return_distance=False)
+
+
+@pytest.fixture(scope="module")
+def places() -> np.ndarray:
+    return drawn(BLOBS.features)
+
+
+@pytest.fixture(scope="module")
+def model(quick: dict[str, object]) -> Discovery:
+    return Discovery(6, **quick).fit(TEXTS, LABELS)  # type: ignore[arg-type]
+
+
+def test_planted_blobs_stay_apart(places: np.ndarray) -> None:
+    assert places.shape == (len(BLOBS), 2)
+    assert places.dtype == np.float32
+    assert (BLOBS.truth[near(places, 10)] == BLOBS.truth[:, None]).mean() > 0.99
+
+
+@pytest.mark.parametrize("many", [1, 10_000])
+def test_neighbours_are_kept_by_tree_and_by_grid(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """On a ring, which a plane can hold as it is, the nearest stay the nearest."""
+    monkeypatch.setattr(text_map_module, "MANY", many)
+    angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1).astype(np.float32)
+    kept = [len(set(a) & set(b)) for a, b in zip(near(drawn(ring), 10), near(ring, 10), strict=True)]
+    assert np.mean(kept) / 10 > 0.8
+
+
+def test_only_features_and_seed_decide(places: np.ndarray) -> None:
+    order = np.random.default_rng(1).permutation(len(BLOBS))
+    np.testing.assert_array_equal(drawn(BLOBS.features), places)
+    np.testing.assert_array_equal(drawn(BLOBS.features[order]), places[order])
+    assert not np.allclose(drawn(BLOBS.features, seed=1), places)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_number_of_threads_does_not_decide(places: np.ndarray, threads: int) -> None:
+    with threadpool_limits(threads):
+        np.testing.assert_array_equal(drawn(BLOBS.features), places)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, FEW - 1, FEW, FEW + 1, 40])
+def test_few_texts_have_places_of_their_own(n: int, capfd: pytest.CaptureFixture[str]) -> None:
+    features = unit_rows(np.random.default_rng(n).normal(size=(n, 16)))
+    with warnings.catch_warnings(action="error"):
+        places = drawn(features)
+    assert places.shape == (n, 2)
+    assert np.isfinite(places).all()
+    assert len(np.unique(places.round(3), axis=0)) == n
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 3, 30])
+def test_identical_texts_share_a_place(distinct: int) -> None:
+    some = unit_rows(np.random.default_rng(0).normal(size=(distinct, 16)))
+    which = np.arange(10 * distinct) % distinct
+    with warnings.catch_warnings(action="error"):
+        places = drawn(some[which])
+    assert np.isfinite(places).all()
+    assert len(np.unique(places, axis=0)) == distinct
+    np.testing.assert_array_equal(places, places[which])
+
+
+def test_nearly_identical_texts_do_no_harm() -> None:
+    features = np.repeat(np.eye(16, dtype=np.float32)[:3], 50, axis=0)
+    features += 1e-7 * np.random.default_rng(0).normal(size=features.shape).astype(np.float32)
+    with warnings.catch_warnings(action="error"):
+        places = drawn(features)
+    assert np.isfinite(places).all()
+    assert (near(places, 10) // 50 == np.arange(150)[:, None] // 50).mean() > 0.95
+
+
+def test_progress_is_told_to_the_end() -> None:
+    class Watched(Progress):
+        def _open(self, name: str, total: int) -> Step:
+            self.last = super()._open(name, total)
+            return self.last
+
+    watched = Watched()
+    text_map(BLOBS.features, 0, watched)
+    assert watched.last.done == watched.last.total == GATHERING + SPREADING
+    assert GATHERING % EVERY == SPREADING % EVERY == 0
+    assert set(watched.timings) == {"Drawing the map"}
+
+
+def test_new_texts_go_to_their_like(places: np.ndarray) -> None:
+    new = np.arange(len(BLOBS)) % 4 == 0
+    found = places_among(BLOBS.features[new], BLOBS.features[~new], places[~new], 0)
+    assert found.dtype == np.float32
+    index = NearestNeighbors(n_neighbors=5).fit(places[~new]).kneighbors(found, return_distance=False)
+    assert (BLOBS.truth[~new][index] == BLOBS.truth[new][:, None]).mean() > 0.95
+    assert len(np.unique(found, axis=0)) == len(found)
+    backwards = places_among(BLOBS.features[new][::-1], BLOBS.features[~new], places[~new], 0)
+    np.testing.assert_array_equal(backwards[::-1], found)
+
+
+def test_one_far_old_text_is_enough() -> None:
+    old = np.eye(4, dtype=np.float32)[:1]
+    found = places_among(-old, old, np.array([[3.0, 4.0]], dtype=np.float32), 0)
+    np.testing.assert_allclose(found, [[3, 4]], atol=0.1)
+
+
+def test_no_new_texts_have_no_places(places: np.ndarray) -> None:
+    assert places_among(BLOBS.features[:0], BLOBS.features, places, 0).shape == (0, 2)
+
+
+def test_a_fitted_model_has_a_map_in_the_order_of_its_texts(model: Discovery) -> None:
+    assert model.map_.shape == (len(TEXTS), 2)
+    assert "Drawing the map" in model.timings_
+    same = np.array(FINE)[near(model.map_, 5)] == np.array(FINE)[:, None]
+    assert same.mean() > 0.85
+
+
+def test_the_map_is_saved_and_a_damaged_one_refused(model: Discovery, tmp_path: Path) -> None:
+    run = model.save(tmp_path / "run")
+    np.testing.assert_array_equal(Discovery.load(run).map_, model.map_)
+    facts = read_json(run / RUN)
+    del facts["files"]  # as in a run from before the digests, or one that somebody put together
+    (run / RUN).write_text(json_text(facts))
+    arrays = read_arrays(run / CLUSTERS)
+    write_arrays(run / CLUSTERS, {**arrays, "map": arrays["map"][1:]})
+    with pytest.raises(SubtaxaError, match="do not belong together: run discover again"):
+        Discovery.load(run)
+    del arrays["map"]
+    write_arrays(run / CLUSTERS, arrays)
+    with pytest.raises(SubtaxaError, match=r"is damaged .*run discover again"):
+        Discovery.load(run)
+
+
+def test_an_update_adds_places_and_an_edit_changes_none(model: Discovery, tmp_path: Path) -> None:
+    run = model.save(tmp_path / "run")
+    grown = Discovery.load(run)
+    grown.update(["parcel courier lost", "invoice receipt pdf"], ["post", "money"])
+    np.testing.assert_array_equal(grown.map_[: len(TEXTS)], model.map_)
+    assert grown.map_.shape == (len(TEXTS) + 2, 2)
+    before = grown.map_
+    grown.taxonomy_.merge(*(c.id for c in grown.taxonomy_.children("money")[:2]))
+    np.testing.assert_array_equal(grown.map_, before)
+    np.testing.assert_array_equal(Discovery.load(grown.save(tmp_path / "more")).map_, before)
+
+
+STOPPED = """
+import random, signal
+from helpers.planted import blobs
+from subtaxa.runtime.signals import Stopped
+from subtaxa.runtime.progress import Progress
+from subtaxa.clustering.text_map import text_map
+
+def stop(number, frame):
+    raise Stopped(number)
+
+signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
+features, chance, stopped = blobs([[60, 40]], spread=0.08).features, random.Random(0), 0
+for _ in range(25):
+    signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.1))
+    try:
+        while True:
+            text_map(features, 0, Progress())
+    except Stopped:
+        stopped += 1
+print(stopped)
+"""
+
+
+def test_a_signal_while_the_map_is_drawn_stops_it_and_crashes_nothing() -> None:
+    """An exception in the middle of a round leaves openTSNE a tree that is half made: it takes the process with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED], capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
+    assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr

@@ -1,0 +1,92 @@
+"""Arrow's parser gives what the careful reader gives, or steps back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subtaxa import read_texts
+from subtaxa.data.readers import open_file
+from subtaxa.data.texts import _sorted_out, _without_gaps
+from subtaxa.errors import InputError
+
+PIECES = ["a", "b", "é", " ", ",", ";", "\t", '"', '""', "\n", "\r", "\r\n", '","', "\u2028", "\x1c", "\ufeff"]
+CELL = st.lists(st.sampled_from(["a", "é", " ", '"', ",", "\n", "\r\n", "\x1c"]), max_size=4).map("".join)
+
+
+def quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
+
+
+def check(path: Path, content: str) -> bool:
+    """Whether Arrow's parser was used; then both must agree in every value and on every row that is left out."""
+    path.write_bytes(content.encode())
+    try:
+        table = open_file(path)
+    except InputError:
+        return False
+    if table.columns != ["text", "label"] or (whole := table.whole("text", "label")) is None:
+        return False
+    assert list(zip(*whole, strict=True)) == list(table.pick("text", "label"))
+    assert _without_gaps(*whole) == _sorted_out(table.pick("text", "label"))
+    return True
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=16), st.sampled_from([".csv", ".tsv"]), st.sampled_from(",;\t"))
+def test_any_mess_of_delimiters_quotes_and_line_breaks(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[str], kind: str, comma: str
+) -> None:
+    comma = comma if kind == ".csv" else "\t"
+    check(tmp_path_factory.getbasetemp() / f"mess{kind}", f"text{comma}label\n{''.join(pieces)}")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
+def test_files_by_the_standard_take_the_quick_way(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], end: str
+) -> None:
+    lines = ["text,label", *(f"{quoted(a)},{quoted(b)}" for a, b in rows)]
+    assert check(tmp_path_factory.getbasetemp() / "standard.csv", end.join(lines) + end)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"text,label\na,b\nragged\n",
+        b"text,label\na,b,c\n",
+        b'text,label\n"never closed,b\n',
+        b'text,label\na"b,"c\nd,e\n',
+        b'text,label\n"a"b,c\n',
+        b"text,label,other\n" + 20_000 * b"a,b,c\n" + b"a,b,\xff\n",
+        b"text,label,other\n" + 20_000 * b"a,b,c\n" + b"a,b,\xed\xa0\x80\n",
+        b"text,label\na\0,b\n",
+        b"\ntext,label\na,b\n",
+        "text,label\na,b\n".encode("utf-16"),
+    ],
+)
+def test_what_is_unusual_is_left_to_the_careful_reader(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "unusual.csv"
+    path.write_bytes(content)
+    assert open_file(path).whole("text", "label") is None
+
+
+def test_gaps_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text('text,label\none, x \n\n"  ",x\ntwo,\n"three, and ""four""",y\n')
+    assert open_file(path).whole("text", "label") is not None
+    data = read_texts(path)
+    assert data.texts == ("one", 'three, and "four"')
+    assert data.labels == ("x", "y")
+    assert data.rows == (1, 4)
+    assert [(skip.row, skip.reason) for skip in data.skipped] == [(2, "empty text"), (3, "missing label")]
+
+
+def test_words_that_others_read_as_missing_are_labels(tmp_path: Path) -> None:
+    path = tmp_path / "missing.csv"
+    path.write_text("text,label\na,NA\nnull,x\nc,NaN\nn/a,null\n")
+    assert check(path, path.read_text())
+    assert read_texts(path).labels == ("NA", "x", "NaN", "null")

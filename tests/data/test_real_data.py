@@ -1,0 +1,54 @@
+"""The packaged encoder on real texts: a slice of HWU64 where the authors' files are, the built-in example always."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from subtaxa import Discovery, read_texts
+from subtaxa.bench.scoring import score, score_example
+from subtaxa.cli.main import EXAMPLE
+
+
+def hwu64(path: Path) -> tuple[list[str], list[str]]:
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]]
+    texts, fine = zip(*(row for row in rows if len(row) == 2), strict=True)
+    return list(texts), list(fine)
+
+
+def test_a_tenth_of_hwu64(benchmark_data: Path) -> None:
+    texts, fine = hwu64(benchmark_data / "hwu64" / "train.tsv")
+    new, truth = hwu64(benchmark_data / "hwu64" / "test.tsv")
+    assert len(new) == 1031
+    texts, fine = texts[::10], fine[::10]
+    labels = [name.split("_")[0] for name in fine]
+    model = Discovery(64, epochs=1, neighbours=16).fit(texts, labels)
+    assert score(truth, model.predict(new)).acc > 60  # k-means on the untrained features of all test texts gives 63
+    np.testing.assert_array_equal(model.predict(texts), model.labels_)
+    assert {c.parent for c in model.taxonomy_} == set(labels)
+
+
+def test_the_example_is_what_it_says() -> None:
+    data = read_texts(EXAMPLE / "support.csv", "message", "department")
+    with (EXAMPLE / "support_fine.csv").open(newline="", encoding="utf-8") as file:
+        fine = [row["fine"] for row in csv.DictReader(file)]
+    assert len(data) == len(fine) >= 1200
+    assert data.skipped == ()
+    assert data.n_duplicates == 0
+    assert len(data.counts) >= 6
+    below = {label: {f for f, c in zip(fine, data.labels, strict=True) if c == label} for label in data.counts}
+    assert all(4 <= len(children) <= 8 for children in below.values())
+    sizes = Counter(zip(data.labels, fine, strict=True)).values()
+    assert max(sizes) > 3 * min(sizes)
+    openings = Counter(" ".join(text.lower().split()[:3]) for text in data.texts)
+    assert openings.most_common(1)[0][1] < 0.02 * len(data)  # no template
+
+
+def test_the_example_is_clustered_far_above_chance() -> None:
+    data = read_texts(EXAMPLE / "support.csv", "message", "department")
+    model = Discovery(50, epochs=0).fit(data)
+    acc = float(score_example(model, EXAMPLE / "support_fine.csv").split("ACC ")[1].split()[0])
+    assert acc > 50

@@ -1,0 +1,91 @@
+"""The export with 8-bit weights: it files texts as the model does, and only what was made of this model is loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.commands import refused
+from helpers.corpus import planted_corpus
+
+from subtaxa import Discovery
+from subtaxa.cli.main import main
+from subtaxa.encoders.onnx import _is_whole
+from subtaxa.errors import SettingError
+from subtaxa.runs.layout import GRAPH, GRAPH_NOTE
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
+NEW, _, _ = planted_corpus(per_topic=10, seed=2)
+
+
+@pytest.fixture(scope="module")
+def run(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Discovery(6, **quick).fit(TEXTS, LABELS).save(tmp_path_factory.mktemp("int8") / "run")  # type: ignore[arg-type]
+
+
+def test_it_files_texts_as_the_model_does(run: Path) -> None:
+    model, rounded = Discovery.load(run), Discovery.load(run, backend="onnx-int8")
+    features = rounded.transform(NEW)
+    assert ((features * model.transform(NEW)).sum(1) > 0.98).all()
+    assert np.allclose(np.linalg.norm(features, axis=1), 1, atol=1e-5)
+    assert (rounded.predict(NEW) == model.predict(NEW)).mean() >= 0.95
+    assert rounded.transform([]).shape == (0, features.shape[1])
+    alone = np.concatenate([rounded.transform([text]) for text in NEW[:4]])
+    assert ((alone * features[:4]).sum(1) > 0.98).all()  # whatever the size of the batch
+
+
+def test_the_graph_is_kept_and_made_again_when_anything_differs(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+
+    def transformed() -> np.ndarray:
+        return Discovery.load(folder, backend="onnx-int8").transform(NEW[:3])
+
+    first = transformed()
+    graph, note = (folder / GRAPH).read_bytes(), (folder / GRAPH_NOTE).read_text()
+    made = (folder / GRAPH).stat().st_mtime_ns
+    assert np.array_equal(transformed(), first)
+    assert (folder / GRAPH).stat().st_mtime_ns == made  # it was used as it is
+    (folder / GRAPH).write_bytes(graph[:-100])
+    assert np.allclose(transformed(), first, atol=1e-6)
+    assert len((folder / GRAPH).read_bytes()) == len(graph)
+    (folder / GRAPH_NOTE).write_text(json.dumps(json.loads(note) | {"model": "0" * 64}))
+    transformed()
+    assert (folder / GRAPH_NOTE).read_text() == note
+    assert Discovery.load(folder).save(folder, overwrite=True)  # the graph is a file of ours
+    assert not (folder / GRAPH).exists()
+
+
+def test_a_graph_whose_weights_are_elsewhere_is_not_whole(run: Path) -> None:
+    Discovery.load(run, backend="onnx-int8").transform(NEW[:1])
+    graph = onnx.load_model_from_string((run / GRAPH).read_bytes())
+    assert _is_whole(graph.SerializeToString())
+    weight = graph.graph.initializer[0]
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="../../../etc/passwd")
+    assert not _is_whole(graph.SerializeToString())
+    assert not _is_whole(b"\xff\xff\xff")
+
+
+def test_the_command_takes_a_backend(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("text\n" + "\n".join(NEW) + "\n")
+    out = [str(tmp_path / f"{name}.csv") for name in ("torch", "int8")]
+    assert main(["assign", str(run), str(new), "--out", out[0], "--quiet"]) == 0
+    assert main(["assign", str(run), str(new), "--out", out[1], "--backend", "onnx-int8", "--quiet"]) == 0
+    plain, rounded = (Path(path).read_text().splitlines() for path in out)
+    assert len(plain) == len(rounded) == len(NEW) + 1
+    assert sum(a.split(",")[1] == b.split(",")[1] for a, b in zip(plain, rounded, strict=True)) >= 0.95 * len(NEW)
+    error = refused(capsys, ["assign", str(run), str(new), "--out", str(tmp_path / "x.csv"), "--backend", "gpu"])
+    assert "unknown backend 'gpu': use torch or onnx-int8" in error
+
+
+def test_without_the_libraries_the_remedy_is_told(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subtaxa.settings.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SettingError, match=r"needs onnx and onnxruntime: pip install 'subtaxa\[onnx\]'"):
+        Discovery.load(run, backend="onnx-int8")

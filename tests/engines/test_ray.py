@@ -1,0 +1,197 @@
+"""A real Ray on this machine: training that survives the death of a worker, and filing by partition."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from helpers.commands import refused
+from helpers.corpus import planted_corpus
+
+from subtaxa import Discovery, engines
+from subtaxa.bench.scoring import score
+from subtaxa.cli.main import main
+from subtaxa.training.checkpoint import load_state
+
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'subtaxa[cluster]'")
+EPOCHS = 12
+
+
+@pytest.fixture(scope="module")
+def ray_here() -> Iterator[None]:
+    """One Ray for all tests: it takes seconds to start. The workers find the tests' imports."""
+    from subtaxa.engines.ray_start import connected
+
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    with connected(None, 2):
+        yield
+    os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+
+
+class Killer(threading.Thread):
+    """Kills one of the training's workers after its first epochs, and keeps what was saved then."""
+
+    def __init__(self, state: Path) -> None:
+        super().__init__(daemon=True)
+        self.state, self.seen, self.saved = state, set[int](), {}
+
+    def run(self) -> None:
+        while not self.state.exists() or load_state(self.state)[1]["epoch"] < 2:
+            time.sleep(0.05)
+        self.seen, self.saved = workers(), load_state(self.state)[1]
+        os.kill(max(self.seen), signal.SIGKILL)
+
+
+def workers() -> set[int]:
+    """The processes of the workers."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "RayTrainWorker" in " ".join(process.cmdline()):
+                found.add(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(ray_here: None, tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Killer]:
+    """A finished run, one of whose workers was killed."""
+    folder = tmp_path_factory.mktemp("ray")
+    texts, labels, fine = planted_corpus(60)
+    source, out = folder / "planted.csv", folder / "run"
+    with source.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label", "fine"), *zip(texts, labels, fine, strict=True)])
+    killer = Killer(out / "checkpoint" / "training.safetensors")
+    killer.start()
+    given = f"--categories 6 --epochs {EPOCHS} --batch-size 16 --learning-rate 1e-3 --neighbours 20 --quiet"
+    columns = ("--text", "text", "--label", "label", "--encoder", tiny_encoder)
+    command = [
+        "discover",
+        str(source),
+        "--out",
+        str(out),
+        *columns,
+        *given.split(),
+        "--engine",
+        "ray",
+        "--workers",
+        "2",
+    ]
+    assert main(command) == 0
+    return out, killer
+
+
+@needs_ray
+def test_a_run_goes_on_from_the_last_checkpoint_when_a_worker_dies(run: tuple[Path, Killer]) -> None:
+    out, killer = run
+    assert len(killer.seen) == 2  # one was killed in the middle of the training
+    history = json.loads((out / "run.json").read_text())["history"]
+    assert [row["epoch"] for row in history] == list(range(1, EPOCHS + 1))
+    assert history[: killer.saved["epoch"]] == killer.saved["history"]
+    assert not (out / "checkpoint").exists()
+    with (out / "assignments.csv").open(newline="") as file:
+        found = [row["category_id"] for row in csv.DictReader(file)]
+    fine = pd.read_csv(out.parent / "planted.csv")["fine"].tolist()
+    assert score(fine, found).acc > 95
+
+
+@needs_ray
+def test_the_trained_weights_come_back_from_the_workers(run: tuple[Path, Killer]) -> None:
+    model = Discovery.load(run[0])
+    texts = pd.read_csv(run[0].parent / "planted.csv")["text"].tolist()
+    again = model.transform(texts)
+    assert abs((again * model.features_).sum(1) - 1).max() < 1e-4
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files, of which one has several row groups, and a folder with a third."""
+    folder = tmp_path_factory.mktemp("corpus")
+    texts, labels, _ = planted_corpus(40, seed=5)
+    rows = pd.DataFrame({"number": range(len(texts)), "text": texts, "label": labels})
+    (folder / "more").mkdir()
+    rows[:100].to_parquet(folder / "a.parquet", row_group_size=30)
+    rows[100:150].to_parquet(folder / "b.parquet")
+    rows[150:].to_parquet(folder / "more" / "a.parquet")
+    return folder
+
+
+@needs_ray
+def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
+    run: tuple[Path, Killer],
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from subtaxa.engines import ray_assign
+
+    monkeypatch.setattr(ray_assign, "ROWS", 60)
+    out = tmp_path / "assigned"
+    command = ["assign", str(run[0]), f"{corpus}/**/*.parquet", "--text", "text", "--out", str(out), "--quiet"]
+    command += ["--engine", "ray", "--workers", "2"]
+    assert main(command) == 0
+    assert "240 texts filed" in capsys.readouterr().out
+    names = ["a-00000", "a-00002", "b-00000", "more/a-00000"]
+    files = [out / f"{name}.parquet" for name in names]
+    assert sorted(out.rglob("*.parquet")) == sorted(files)
+    found = pd.concat(map(pd.read_parquet, files), ignore_index=True)
+    assert found["number"].tolist() == list(range(240))
+    here = tmp_path / "here.parquet"
+    assert main(["assign", str(run[0]), str(corpus / "more/a.parquet"), "--text", "text", "--out", str(here)]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(files[3]), pd.read_parquet(here), atol=1e-3)
+
+    times = [file.stat().st_mtime_ns for file in files]
+    files[1].unlink()
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "40 texts filed" in (said := capsys.readouterr().out)
+    assert "3 partitions were there" in said
+    assert [file.stat().st_mtime_ns == time for file, time in zip(files, times, strict=True)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert "another run or other columns" in refused(capsys, [*command, "--label", "label"])
+
+
+@needs_ray
+def test_a_pipeline_of_ones_own_gets_the_same_columns(run: tuple[Path, Killer], corpus: Path) -> None:
+    import ray
+
+    from subtaxa.engines.ray_assign import assign_dataset
+
+    rows = pd.read_parquet(corpus / "b.parquet")
+    filed = assign_dataset(ray.data.from_pandas(rows), run[0], label="label", workers=1).to_pandas()
+    model = Discovery.load(run[0])
+    assert filed["category_id"].tolist() == model.predict(rows["text"].tolist(), rows["label"].tolist()).tolist()
+    assert filed["category_label"].tolist() == rows["label"].tolist()
+
+
+def test_without_ray_the_user_is_told_what_to_type(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for command in (["discover", "x.csv", "--out", "y"], ["assign", "run", "x.parquet", "--out", "y"]):
+        assert "pip install 'subtaxa[cluster]'" in refused(capsys, [*command, "--engine", "ray"])
+
+
+def test_ray_is_never_asked_to_report_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    engines.check_ray()
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"

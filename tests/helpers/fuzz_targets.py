@@ -1,0 +1,128 @@
+"""What is fuzzed: each target takes the bytes of one file, and nothing but an error of our own may come out of it.
+
+`soak/fuzz.py` looks for bytes that break this; those it has found are in `findings/` and tested with all others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from helpers.hostile import small_files
+from helpers.run_files import write_run
+from subtaxa.errors import SubtaxaError
+from subtaxa.runs import layout
+
+FINDINGS = Path(__file__).parent / "findings"
+Target = Callable[[bytes], None]
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="subtaxa-fuzz-"))
+
+
+@cache
+def _run() -> Path:
+    from subtaxa.runs import save_and_load
+
+    save_and_load.check_folder = lambda folder: None  # the model is no part of this
+    return write_run(_folder() / "run")
+
+
+def clean_up() -> None:
+    """Remove what the targets wrote."""
+    shutil.rmtree(_folder(), ignore_errors=True)
+    _folder.cache_clear()
+    _run.cache_clear()
+
+
+def reader(name: str) -> Target:
+    """Reads the bytes as the texts of a file with this name, and as a table in chunks."""
+
+    def target(data: bytes) -> None:
+        from subtaxa.data.texts import iter_tables, read_texts
+
+        path = _folder() / name
+        path.write_bytes(data)
+        try:
+            read = read_texts(path)
+            assert len(read.texts) == len(read.labels) == len(read.rows) > 0
+            assert all(map(str.strip, read.texts + read.labels)), "an empty text or label was kept"
+            "".join(read.texts + read.labels).encode()
+            read.describe()
+        except SubtaxaError as error:
+            str(error).encode("utf-8", "surrogateescape")
+        try:
+            for frame in iter_tables(path, chunk_rows=100):
+                assert len(frame)
+        except SubtaxaError:
+            pass
+
+    return target
+
+
+def run_file(name: str) -> Target:
+    """Loads a run folder in which one file has these bytes, and shows what `subtaxa info` shows."""
+
+    def target(data: bytes) -> None:
+        from subtaxa.discovery import Discovery
+        from subtaxa.report.text_tables import number_lines
+
+        path = _run() / name
+        before = path.read_bytes() if path.exists() else None
+        if name == layout.EDITS:
+            shutil.copy(_run() / layout.TAXONOMY, _run() / layout.TRAINED)
+        path.write_bytes(data)
+        for look in (
+            lambda: Discovery.load(_run()),
+            lambda: list(number_lines(layout.read_numbers(layout.read_run(_run())))),
+            lambda: _shown(layout.read_taxonomy(_run())),
+            lambda: layout.outlier_lines(_run()),
+        ):
+            with contextlib.suppress(SubtaxaError):
+                look()
+        if before is None:
+            path.unlink()
+        else:
+            path.write_bytes(before)
+
+    return target
+
+
+def _shown(taxonomy: Any) -> None:
+    str(taxonomy), taxonomy._repr_html_(), taxonomy.to_frame() if len(taxonomy) else None
+
+
+TARGETS: dict[str, Target] = {
+    "csv": reader("a.csv"),
+    "tsv": reader("a.tsv"),
+    "gz": reader("a.csv.gz"),
+    "jsonl": reader("a.jsonl"),
+    "parquet": reader("a.parquet"),
+    "run": run_file(layout.RUN),
+    "taxonomy": run_file(layout.TAXONOMY),
+    "edits": run_file(layout.EDITS),
+    "clusters": run_file(layout.CLUSTERS),
+    "features": run_file(layout.FEATURES),
+    "assignments": run_file("assignments.csv"),
+}
+
+
+def seeds(target: str) -> list[bytes]:
+    """Files from which the fuzzer begins."""
+    if target in ("csv", "tsv", "gz", "jsonl", "parquet"):
+        return small_files(target)
+    files = {"run": layout.RUN, "taxonomy": layout.TAXONOMY, "assignments": "assignments.csv"}
+    files |= {"clusters": layout.CLUSTERS, "features": layout.FEATURES}
+    if target == "edits":
+        from helpers.run_files import EDITS
+        from subtaxa.taxonomy.edit_log import write_log
+
+        return [write_log(EDITS[:n]).encode() for n in (1, 2, 3)]
+    return [(_run() / files[target]).read_bytes()]

@@ -1,0 +1,55 @@
+"""Methods that are ready for a step, on the planted corpus."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from helpers.corpus import planted_corpus
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.methods import method_class, settings_for
+from subtaxa.methods.base import Method, TrainingData
+from subtaxa.methods.simcse import SimCSE
+from subtaxa.settings import Settings
+
+
+def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, TrainingData, list[str]]:
+    given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
+    texts, labels, fine = planted_corpus()
+    settings = settings_for("default", **given).for_data(texts, len(set(fine)))
+    torch.manual_seed(0)
+    longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None
+    encoder = Encoder(tiny_encoder, max_tokens=longest, trained_layers=settings.trained_layers)
+    names, numbers = np.unique(labels, return_inverse=True)
+    data = TrainingData(
+        encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))
+    )
+    return settings, encoder, data, fine
+
+
+def resume(method: Method, stopped: Method) -> None:
+    """Give a method all that a checkpoint holds of another."""
+    for name, module in method.modules().items():
+        module.load_state_dict(stopped.modules()[name].state_dict())
+    method.load_state({name: tensor.clone() for name, tensor in stopped.state().items()})
+
+
+def slow_info_nce(queries: Tensor, keys: Tensor, tau: float) -> float:
+    total = 0.0
+    for i, query in enumerate(queries.tolist()):
+        scores = [sum(a * b for a, b in zip(query, key, strict=True)) / tau for key in keys.tolist()]
+        total -= scores[i] - math.log(sum(math.exp(s) for s in scores))
+    return total / len(queries)
+
+
+def started(tiny_encoder: str, name: str = "simcse", **changes: object) -> SimCSE:
+    """The method with its own settings, in train mode as the trainer has it."""
+    own = {key: value for key, value in method_class(name).own.items() if key != "pretrain_epochs"}
+    settings, encoder, data, _ = prepared(tiny_encoder, **{**own, **changes})
+    method = method_class(name)(settings)
+    method.start(encoder, data)
+    method.tower.train()
+    return method

@@ -1,0 +1,49 @@
+"""What `test_parallel.py` starts twice under torchrun: trains with some methods, and notes what each process has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from helpers.methods import prepared
+from subtaxa.methods import method_class
+from subtaxa.runtime import processes
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.trainer import Trainer, Watcher
+
+METHODS = ("soft-dna", "dna", "ancor+ce", "deepcluster", "bert+ce+mlm")
+BATCH = 50  # does not divide the texts, and half of its last one is odd
+
+
+class Notes(Watcher):
+    """The neighbours of the first epoch, with what each filter let through."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, Tensor] = {}
+
+    def mined(self, indices: Tensor, stages: Mapping[str, Tensor]) -> dict[str, float]:
+        self.first = self.first or {"indices": indices.clone(), **stages}
+        return {}
+
+
+def trained(encoder: str, name: str) -> dict[str, Tensor]:
+    """All tensors of a method after two epochs, and the first neighbours."""
+    settings, model, data, _ = prepared(encoder, method=name, epochs=2, batch_size=BATCH, trained_layers="all")
+    method, notes = method_class(name)(settings), Notes()
+    history = Trainer(settings, 0, Progress()).run("", method, model, data, 2, notes)
+    weights = {f"{part}/{key}": value for part, m in method.modules().items() for key, value in m.state_dict().items()}
+    losses = torch.tensor([sum(v for k, v in row.items() if k in ("alignment", "uniformity")) for row in history])
+    named = {"loss": losses, **{f"first/{key}": value for key, value in notes.first.items()}, **method.state()}
+    return {f"{name}/{key}": value.detach().clone().contiguous() for key, value in (weights | named).items()}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    with processes.group():
+        found = {key: value for name in METHODS for key, value in trained(sys.argv[1], name).items()}
+        save_file(found, Path(sys.argv[2]) / f"{processes.rank()}.safetensors")

@@ -1,0 +1,50 @@
+"""The quick preset: the encoder stays as it is, and the trained map is saved as a module of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from helpers.corpus import planted_corpus
+from sentence_transformers import SentenceTransformer
+
+from subtaxa import Discovery
+from subtaxa.encoders.sentence_encoder import Encoder
+
+TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
+
+
+def test_the_head_begins_as_the_identity_and_is_all_that_is_trained(tiny_encoder: str) -> None:
+    encoder = Encoder(tiny_encoder, trained_layers=0)
+    before = encoder.encode(TEXTS[:5])
+    encoder.add_head()
+    assert torch.allclose(encoder.encode(TEXTS[:5]), before, atol=1e-6)
+    assert [p.shape for p in encoder.tower.parameters() if p.requires_grad] == [torch.Size([32, 32])]
+
+
+def test_a_quick_run_saves_the_head_with_the_model(tiny_encoder: str, tmp_path: Path) -> None:
+    model = Discovery(6, preset="quick", encoder=tiny_encoder, epochs=3).fit(TEXTS, LABELS)
+    assert model.settings_.method == "head-only"
+    untrained = Encoder(tiny_encoder).encode(TEXTS).numpy()
+    assert np.abs(model.features_ - untrained).max() > 0.01  # something was learned
+    folder = model.save(tmp_path / "run")
+    bare = SentenceTransformer(str(folder / "model"), device="cpu")
+    assert [type(module).__name__ for module in bare] == ["Transformer", "Pooling", "Dense", "Normalize"]
+    np.testing.assert_allclose(bare.encode(TEXTS), model.features_, atol=1e-5)
+    loaded = Discovery.load(folder)
+    assert loaded.predict(TEXTS).tolist() == model.labels_.tolist()
+
+
+def test_texts_are_read_once(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    lower = Encoder.lower
+
+    def counted(self: Encoder, batch: object) -> torch.Tensor:
+        read.append(len(batch.index))  # type: ignore[attr-defined]
+        return lower(self, batch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Encoder, "lower", counted)
+    Discovery(6, preset="quick", encoder=tiny_encoder, epochs=2).fit(TEXTS, LABELS)
+    assert sum(read) == len(TEXTS) + 2  # two more to see that the encoder can be cut

@@ -1,0 +1,388 @@
+"""The default method: its loss and neighbours against loops, its queue, and trainings that stop and go on."""
+
+from __future__ import annotations
+
+import math
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from helpers.methods import prepared, resume
+from torch import Tensor
+from torch.nn import functional as F
+
+from subtaxa.clustering import clusters, number_of_categories
+from subtaxa.clustering.clusters import Forest
+from subtaxa.clustering.number_of_categories import Judged
+from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.tokens import Batch
+from subtaxa.methods import settings_for
+from subtaxa.methods.base import TrainingData
+from subtaxa.methods.down import base_at
+from subtaxa.methods.soft_dna import SoftDNA
+from subtaxa.runtime.arrays import unit
+from subtaxa.runtime.progress import Progress
+from subtaxa.runtime.signals import Stopped
+from subtaxa.settings import neighbours_for
+from subtaxa.training import feature_queue
+from subtaxa.training.fit_encoder import train
+from subtaxa.training.trainer import History
+
+BATCH = torch.tensor([5, 2, 9])
+
+
+def begun(tiny_encoder: str, epoch: int = 0, labels: Tensor | None = None, **changes: object) -> SoftDNA:
+    """The method in an epoch, without dropout."""
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none"} | changes)
+    if labels is not None:
+        data = TrainingData(data.tokens, labels, int(labels.max()) + 1, data.n_categories)
+    method = SoftDNA(settings)
+    method.start(encoder, data)
+    method.begin_epoch(epoch)
+    method.tower.eval()
+    return method
+
+
+def features(method: SoftDNA) -> Tensor:
+    return method.encoder.features(method.data.tokens)
+
+
+def move(method: SoftDNA) -> None:
+    """Change the encoder, as training does."""
+    with torch.no_grad():
+        for number, weights in enumerate(method.tower.parameters()):
+            weights.add_(0.1 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(number)))
+
+
+def losses(method: SoftDNA) -> dict[str, float]:
+    return {name: float(part.detach()) for name, part in method.loss(method.data.tokens.batch(BATCH)).items()}
+
+
+def slow_weights(method: SoftDNA, base: float) -> list[dict[int, float]]:
+    """The neighbours of each text and how much they count, by loops and sets."""
+    rows, labels, k = method.queue.rows.double(), method.data.labels.tolist(), method.k
+    similarity = (rows @ rows.T).fill_diagonal_(2.0).tolist()  # so that each text is its own nearest
+    most = min(k, max(labels.count(label) for label in labels))
+    lists = [
+        sorted((j for j in range(len(rows)) if labels[j] == labels[i]), key=lambda j: -own[j])[:k]
+        for i, own in enumerate(similarity)
+    ]
+    found = method.find()
+    own = labels if found is None else found.nearest(method.queue.rows.numpy(), method.data.labels.numpy())
+    return [
+        {j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j] and own[i] == own[j]}
+        for i, same in enumerate(lists)
+    ]
+
+
+def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder, temperature=0.1)
+    move(method)  # so that a text and its row of the queue are not the same
+    queries, queue = features(method), method.queue.rows
+    alignment = uniformity = 0.0
+    for i in BATCH.tolist():
+        logits = [float(queries[i] @ key) / 0.1 for key in queue]
+        pairs = list(zip(method.positives[i].tolist(), method.weights[i].tolist(), strict=True))
+        alignment -= sum(w * logits[j] for j, w in pairs) / sum(w for _, w in pairs) / len(BATCH)
+        uniformity += math.log(sum(map(math.exp, logits))) / len(BATCH)
+    assert losses(method) == pytest.approx({"alignment": alignment, "uniformity": uniformity}, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epoch", "neighbours"), [(0, 5), (2, 5), (1, 25)])
+def test_neighbours_and_weights_are_those_of_the_slow_loop(tiny_encoder: str, epoch: int, neighbours: int) -> None:
+    method = begun(tiny_encoder, epoch, neighbours=neighbours)
+    for i, own in enumerate(slow_weights(method, base_at(epoch, 4))):
+        some = method.weights[i] > 0
+        found = dict(zip(method.positives[i, some].tolist(), method.weights[i, some].tolist(), strict=True))
+        assert found == pytest.approx(own, abs=1e-5)
+
+
+def test_neighbours_share_the_label_name_each_other_and_count_less_by_rank(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    pairs = {(i, int(j)) for i, row in enumerate(method.positives) for j in row[method.weights[i] > 0]}
+    assert all(method.data.labels[i] == method.data.labels[j] for i, j in pairs)
+    assert pairs == {(j, i) for i, j in pairs}
+    assert len(pairs) > 3 * len(method.data)
+    assert torch.equal(method.positives[:, 0], torch.arange(len(method.data)))
+    assert (method.weights[:, 0] == 1).all()
+    assert all((row[row > 0].diff() < 0).all() for row in method.weights)
+
+
+def test_weights_flatten_over_the_epochs(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    early = method.weights
+    for epoch in (1, 2):
+        method.begin_epoch(epoch)
+        late, far = method.weights, early > 0
+        far[:, 0] = False  # a text itself counts fully in every epoch
+        assert torch.equal(late > 0, early > 0)  # the encoder has not moved
+        assert (late[far] > early[far]).all()
+        early = late
+
+
+def test_what_was_mined_is_what_is_learned_from(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder, neighbours=7)
+    assert method.mined is not None
+    indices, stages = method.mined
+    assert torch.equal(indices, method.positives)
+    assert torch.equal(stages["reciprocal"], method.weights > 0)
+    assert (stages["label"] >= stages["reciprocal"]).all()
+    assert set(stages["label"].sum(1).tolist()) == {7}
+    log = method.begin_epoch(0)
+    assert log["kept"] == pytest.approx(float(stages["reciprocal"].sum(1).float().mean()))
+
+
+def noise(n: int, seed: int) -> Tensor:
+    return torch.nn.functional.normalize(torch.randn(n, 32, generator=torch.Generator().manual_seed(seed)), dim=1)
+
+
+def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
+    """The method in its first epoch, with features that tell nothing."""
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none", "neighbours": 7} | changes)
+    method = SoftDNA(settings)
+    method.start(encoder, replace(data, words=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
+    method.begin_epoch(0)
+    return method
+
+
+def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -> None:
+    """Words that are the fine category itself bring its texts together."""
+    _, _, data, fine = prepared(tiny_encoder)
+    topics = torch.tensor([sorted(set(fine)).index(name) for name in fine])
+    method = with_words(tiny_encoder, torch.eye(len(set(fine)))[topics])
+    assert method.word_weight > 0
+    assert (topics[method.positives] == topics[:, None])[method.weights > 0].float().mean() > 0.9
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    plain = SoftDNA(settings)
+    plain.start(encoder, replace(data, words=noise(len(data), 1)))  # the features tell the labels here
+    assert plain.begin_epoch(0)["word_weight"] == 0.0
+
+
+def test_words_never_count_more_than_in_the_first_epoch(tiny_encoder: str) -> None:
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels])
+    first = method.word_limit
+    assert first == method.word_weight > 0
+    method.word_limit = 0.25
+    assert method.begin_epoch(1)["word_weight"] == 0.25
+    resumed = begun(tiny_encoder)
+    resume(resumed, method)
+    assert resumed.word_limit == 0.25
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tiny_encoder: str, cut: bool) -> None:
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], **{"max_tokens": 4} if cut else {})
+    first = method.word_weight
+    method.data = replace(method.data, words=noise(len(data), 1))  # that do harm
+    later = method.begin_epoch(1)["word_weight"]
+    assert later == first > 0 if cut else later < first
+
+
+def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -> SoftDNA:
+    """A method for which words count, in its third epoch of four, that finds its categories of one size, or not."""
+    _, _, data, _ = prepared(tiny_encoder)
+    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
+    monkeypatch.setattr(clusters, "AS_CLEAR", 0.01 if even else 100.0)
+    monkeypatch.setattr(clusters, "BLURRED", 1.0)
+    assert method.begin_epoch(2)["even"] == even
+    assert method.word_weight > 0
+    return method
+
+
+def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = found_even(tiny_encoder, True, monkeypatch)
+    assert method.mined is not None
+    indices, stages = method.mined
+    assert set(stages) == {"label", "reciprocal", "category"}
+    found = method.find()
+    assert found is not None
+    own = found.nearest(unit(method.compared().numpy()), method.data.labels.numpy())
+    for i, kept in enumerate(stages["category"]):
+        same = [own[j] == own[i] for j in indices[i].tolist()]
+        assert kept.tolist() == [a and b for a, b in zip(stages["reciprocal"][i].tolist(), same, strict=True)]
+    assert stages["category"].sum() < stages["reciprocal"].sum()
+    assert torch.equal(method.weights > 0, stages["category"])
+
+
+def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = found_even(tiny_encoder, True, monkeypatch)
+    method.begin_epoch(3)
+    method.tower.eval()
+    assert method.mined is not None
+    assert set(method.mined[1]) == {"category"}
+    fellows = [
+        frozenset(row[weight > 0].tolist()) for row, weight in zip(method.positives, method.weights, strict=True)
+    ]
+    assert len(set(fellows)) == method.data.n_categories
+    assert all(i in own for i, own in enumerate(fellows))  # so the sets divide the texts
+    assert all(len({int(method.data.labels[i]) for i in own}) == 1 for own in fellows)
+    assert all(math.isfinite(value) for value in losses(method).values())
+
+
+@pytest.mark.parametrize("epoch", [2, 3])
+def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = found_even(tiny_encoder, False, monkeypatch)
+    method.begin_epoch(epoch)
+    assert method.mined is not None
+    assert set(method.mined[1]) == {"label", "reciprocal"}
+
+
+@pytest.mark.parametrize(("epochs", "settling"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
+def test_the_last_quarter(epochs: int, settling: list[int]) -> None:
+    method = SoftDNA(settings_for("default", epochs=epochs))
+    assert not any(map(method.settling, range(epochs)))  # words do not count
+    method.word_weight = 0.5
+    assert [epoch for epoch in range(epochs) if method.settling(epoch)] == settling
+
+
+@pytest.mark.parametrize("neighbours", [1, 2, 1000])
+def test_labels_of_one_and_two_texts(tiny_encoder: str, neighbours: int) -> None:
+    labels = prepared(tiny_encoder)[2].labels.clone()
+    labels[5], labels[[2, 9]] = 3, 4
+    method = begun(tiny_encoder, labels=labels, neighbours=neighbours)
+    assert all(map(math.isfinite, losses(method).values()))
+    counts = [int((method.weights[i] > 0).sum()) for i in BATCH]
+    assert counts == [1, min(neighbours, 2), min(neighbours, 2)]
+
+
+def test_the_queue_takes_the_features_that_the_loss_was_made_of(tiny_encoder: str) -> None:
+    method = begun(tiny_encoder)
+    before, batch = method.queue.rows.clone(), method.data.tokens.batch(BATCH)
+    torch.testing.assert_close(before, features(method))
+    move(method)
+    computed = features(method)
+    method.loss(batch)
+    move(method)  # the optimiser's step
+    method.after_step(batch)
+    torch.testing.assert_close(method.queue.rows[BATCH], computed[BATCH], atol=1e-5, rtol=0)
+    assert not torch.allclose(computed[BATCH], before[BATCH], atol=1e-2)
+    rest = [i for i in range(len(before)) if i not in BATCH]
+    assert torch.equal(method.queue.rows[rest], before[rest])
+    assert not method.queue.rows.requires_grad
+
+
+def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None:
+    method, other = begun(tiny_encoder, epoch=2), begun(tiny_encoder)
+    batch = method.data.tokens.batch(torch.tensor([2, 60, 61]))
+    move(method)
+    method.loss(batch)
+    method.after_step(batch)
+    assert losses(other) != losses(method)
+    resume(other, method)
+    assert losses(other) == losses(method)
+    assert other.positives.dtype == torch.int64
+    for name, tensor in method.state().items():
+        assert torch.equal(other.state()[name], tensor), name
+
+
+def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Tensor] = []
+
+    def judge(forest: Forest, fixed: dict[int, int]) -> Judged:
+        looked.append(torch.from_numpy(forest.features))
+        return number_of_categories.judge(forest, fixed)
+
+    monkeypatch.setattr(feature_queue, "judge", judge)
+    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    words = torch.eye(len(data))[:, :5]
+    data = replace(data, n_categories=30, unknown=True, estimating=True, fixed={0: 2}, words=words)
+    monkeypatch.setattr(SoftDNA, "weigh_words", lambda self, epoch: 0.5)
+    method, other = SoftDNA(settings), SoftDNA(settings)
+    for one in (method, other):
+        one.start(encoder, data)
+    first = method.k
+    for epoch in range(4):
+        method.begin_epoch(epoch)
+    (rows,) = looked  # after the first epoch only, and with the words
+    torch.testing.assert_close(rows, F.normalize(torch.cat([features(method), 0.5 * words], dim=1)))
+    assert method.judged is not None
+    assert set(method.judged.numbers[:, 0]) == {2}
+    assert method.k == neighbours_for(len(data), method.judged.total) != first
+    resume(other, method)
+    assert other.judged is not None
+    for ours, theirs in zip(method.judged, other.judged, strict=True):
+        assert (ours == theirs).all()
+    known = SoftDNA(settings)
+    known.start(encoder, replace(data, unknown=False))
+    known.begin_epoch(1)
+    assert known.judged is None
+    assert known.k == first
+
+
+def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = begun(tiny_encoder, view="shorten", view_tokens=5)
+    inputs, seen = Encoder.inputs, []
+
+    def watched(self: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
+        seen.append(batch.attention_mask.shape[1])
+        return inputs(self, batch)
+
+    monkeypatch.setattr(Encoder, "inputs", watched)
+    method.loss(method.data.tokens.batch(torch.arange(60)))
+    assert seen == [5]
+    method.begin_epoch(1)  # the neighbours are those of the whole texts
+    assert max(seen) == int(method.data.tokens.lengths.max()) > 5
+
+
+def test_the_method_brings_its_own_settings() -> None:
+    found = settings_for("default").to_dict()
+    assert {name: found[name] for name in SoftDNA.own} == dict(SoftDNA.own)
+    assert settings_for("default", view="drop").view == "drop"
+
+
+def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, History]:
+    """The features and the history after three epochs as a user has them: shortened texts and dropout."""
+    settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)
+    assert (settings.method, settings.view) == ("soft-dna", "shorten")
+    history, _ = train(encoder, data, settings, 0, Progress(), folder)
+    return encoder.features(data.tokens), history
+
+
+def same_end(first: tuple[Tensor, History], second: tuple[Tensor, History]) -> None:
+    assert torch.equal(first[0], second[0])
+    ours, theirs = (
+        [{name: value for name, value in row.items() if not name.endswith("seconds")} for row in history]
+        for _, history in (first, second)
+    )
+    assert ours == theirs
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_encoder: str) -> tuple[Tensor, History]:
+    """A training that was never stopped."""
+    return trained(tiny_encoder)
+
+
+def test_same_seed_same_end(tiny_encoder: str, whole: tuple[Tensor, History]) -> None:
+    same_end(trained(tiny_encoder), whole)
+    assert [row["epoch"] for row in whole[1]] == [1, 2, 3]
+    assert all({"alignment", "uniformity", "kept", "retrieval_seconds"} <= set(row) for row in whole[1])
+
+
+@pytest.mark.parametrize("steps", [4, 12])  # of six in an epoch: within one and between two
+def test_a_stopped_training_goes_on_to_the_same_end(
+    tiny_encoder: str, whole: tuple[Tensor, History], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    after_step, done = SoftDNA.after_step, 0
+
+    def stopping(self: SoftDNA, batch: Batch) -> None:
+        nonlocal done
+        after_step(self, batch)
+        done += 1
+        if done == steps:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SoftDNA, "after_step", stopping)
+        with pytest.raises(Stopped):
+            trained(tiny_encoder, tmp_path)
+    assert done == steps
+    same_end(trained(tiny_encoder, tmp_path), whole)

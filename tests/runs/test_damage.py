@@ -1,0 +1,90 @@
+"""Files of a finished run that were damaged since: one sentence, whatever the damage."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers.commands import refused
+from helpers.corpus import planted_corpus
+
+from subtaxa import Discovery
+from subtaxa.errors import SubtaxaError
+from subtaxa.runs.digests import digests
+from subtaxa.runtime.atomic_files import write_together
+
+TEXTS, LABELS, _ = planted_corpus(10)
+
+
+@pytest.fixture(scope="module")
+def whole(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Discovery(6, **{**quick, "epochs": 1}).fit(TEXTS, LABELS).save(tmp_path_factory.mktemp("damage") / "run")
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "run"))
+
+
+def flip(path: Path, seed: int) -> None:
+    """Change one bit somewhere in the last nine tenths, where the numbers are."""
+    content = bytearray(path.read_bytes())
+    bit = random.Random(seed).randrange(8 * len(content) // 10, 8 * len(content))
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ["clusters.safetensors", "features.safetensors", "model/model.safetensors"])
+def test_a_flipped_bit_is_noticed(run: Path, capsys: pytest.CaptureFixture[str], name: str, seed: int) -> None:
+    flip(run / name, seed)
+    new = run.parent / "new.csv"
+    new.write_text("text\nrefund owed\n")
+    error = refused(capsys, ["assign", str(run), str(new), "--out", str(run.parent / "a.csv"), "--quiet"])
+    assert f"{str(run / name)!r} is damaged (it is not as it was written): run discover again" in error
+    assert not (run.parent / "a.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["model/tokenizer.json", "model/config.json", "model/modules.json"])
+def test_any_file_of_the_model_counts(run: Path, name: str) -> None:
+    (run / name).write_bytes((run / name).read_bytes() + b"\n")
+    with pytest.raises(SubtaxaError, match="is not as it was written"):
+        Discovery.load(run).predict(["refund"])
+
+
+@pytest.mark.parametrize("name", ["clusters.safetensors", "features.safetensors", "model/tokenizer.json"])
+def test_a_missing_file_is_called_missing(run: Path, name: str) -> None:
+    (run / name).unlink()
+    with pytest.raises(SubtaxaError, match="is missing: the run folder is not complete"):
+        Discovery.load(run).predict(["refund"])
+
+
+def test_an_edited_and_an_updated_run_are_whole(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from subtaxa.cli.main import main
+
+    assert main(["rename", str(run), "0", "Mine", "--quiet"]) == 0
+    more = run.parent / "more.csv"
+    more.write_text("text\nrefund owed today\n")
+    assert main(["update", str(run), str(more), "--quiet"]) == 0
+    capsys.readouterr()
+    model = Discovery.load(run)
+    assert model.taxonomy_[0].name == "Mine"
+    assert len(model.predict(["refund owed"])) == 1
+    assert digests(run) == json.loads((run / "run.json").read_text())["files"]
+
+
+def test_a_run_of_before_the_digests_still_loads(run: Path) -> None:
+    facts = json.loads((run / "run.json").read_text())
+    del facts["files"]
+    (run / "run.json").write_text(json.dumps(facts))
+    assert len(Discovery.load(run).predict(["refund owed"])) == 1
+
+
+def test_files_written_together_all_take_their_name_or_none(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a": b"old", "b": b"old"})
+    with pytest.raises(TypeError):
+        write_together(tmp_path, {"a": b"new", "b": "no bytes"})  # type: ignore[dict-item]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}

@@ -1,0 +1,122 @@
+"""Real processes at one folder: the second is refused, and a lock dies with its owner."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from helpers.commands import refused
+from helpers.corpus import planted_corpus
+
+from subtaxa import Discovery
+from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.runtime.folder_lock import LOCK, alone
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from subtaxa.runtime.folder_lock import alone
+with alone(Path(sys.argv[1])):
+    print("mine", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that has the folder, until it is killed."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "mine\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_second_process_is_refused_and_a_killed_owner_leaves_no_lock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    source = tmp_path / "texts.csv"
+    source.write_text("text,label\na,x\nb,y\n")
+    with holder(out) as process:
+        for more in ([], ["--resume"], ["--overwrite"]):
+            error = refused(capsys, ["discover", str(source), "--out", str(out), *more])
+            assert "another process is at work on" in error
+            assert "name another folder" in error
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert (out / LOCK).exists()
+        with alone(out):
+            pass
+    assert not (out / LOCK).exists()
+
+
+@pytest.fixture(scope="module")
+def run(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    texts, labels, _ = planted_corpus(5)
+    return Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels).save(tmp_path_factory.mktemp("locked") / "run")
+
+
+@pytest.mark.parametrize("command", [["merge", "0", "1"], ["undo"], ["update", "more.csv"]])
+def test_edits_and_updates_are_refused_too(run: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    with holder(run):
+        error = refused(capsys, [command[0], str(run), *command[1:]])
+    assert "another process is at work on" in error
+
+
+def test_the_owner_may_ask_again_and_keeps_the_lock_until_the_outer_end(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "run"
+    with alone(folder):
+        with alone(folder):
+            pass
+        assert (folder / LOCK).exists()
+        second = subprocess.run([sys.executable, "-c", HOLD, str(folder)], capture_output=True, text=True)
+        assert "another process is at work" in second.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_came_into_the_folder_stays(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), alone(tmp_path / "run"):  # noqa: PT012
+        (tmp_path / "run" / "result").write_text("")
+        raise KeyboardInterrupt
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["result"]
+
+
+def test_a_file_cannot_be_locked_as_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file: name a folder"), alone(tmp_path / "file"):
+        pass
+
+
+def test_waiting_has_an_end(tmp_path: Path) -> None:
+    with holder(tmp_path), pytest.raises(SubtaxaError, match="another process"), alone(tmp_path, wait=0.1):
+        pass
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from subtaxa.runtime.folder_lock import alone
+file = Path(sys.argv[2])
+for _ in range(40):
+    with alone(Path(sys.argv[1]), wait=60.0):
+        file.write_text(str(int(file.read_text()) + 1))
+"""
+
+
+def test_those_who_wait_take_turns(tmp_path: Path) -> None:
+    """The file of the lock is removed by each owner: that must not let two of the waiting in."""
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    command = [sys.executable, "-c", COUNT, str(tmp_path / "run"), str(counter)]
+    waiting = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait() for process in waiting] == [0, 0, 0]
+    assert counter.read_text() == "120"

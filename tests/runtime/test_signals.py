@@ -1,0 +1,189 @@
+"""Real signals to this very process: at once outside a shielded stretch, after it inside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from subtaxa.cli import main
+from subtaxa.runtime.signals import Interrupts, Stopped, ending_soon
+
+both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+def send(number: int) -> None:
+    """Send a signal to ourselves and give its handler the time to run."""
+    os.kill(os.getpid(), number)
+    time.sleep(0.01)
+
+
+class NotCaught(Exception):
+    """A signal came to the handlers that were there before."""
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[dict[int, object]]:
+    """Handlers of our own below the tested ones, so that a missed signal fails the test and not the test run."""
+
+    def handle(number: int, frame: object) -> None:
+        raise NotCaught(number)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield dict.fromkeys(before, handle)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def current() -> dict[int, object]:
+    return {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+
+@both
+def test_outside_a_shield_a_signal_stops_at_once(number: int) -> None:
+    reached = False
+    with pytest.raises(Stopped) as caught, Interrupts():  # noqa: PT012
+        send(number)
+        reached = True
+    assert not reached
+    assert caught.value.signal_number == number
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert signal.Signals(number).name in str(caught.value)
+
+
+@both
+def test_inside_a_shield_a_signal_waits(number: int) -> None:
+    with Interrupts() as interrupts:
+        assert interrupts.pending is None
+        with interrupts.shielded():
+            send(number)
+            done = "the step was finished"
+        assert interrupts.pending == number
+    assert done
+
+
+@both
+def test_a_second_signal_does_not_wait(number: int) -> None:
+    reached = False
+    with pytest.raises(Stopped) as caught, Interrupts() as interrupts, interrupts.shielded():  # noqa: PT012
+        send(signal.SIGINT)
+        reached = True
+        send(number)
+        pytest.fail("the second signal was held back too")
+    assert reached
+    assert caught.value.signal_number == number
+
+
+def test_after_a_shield_a_signal_stops_at_once_again() -> None:
+    with pytest.raises(Stopped), Interrupts() as interrupts:  # noqa: PT012
+        with interrupts.shielded():
+            pass
+        send(signal.SIGINT)
+        pytest.fail("the signal was held back")
+    assert interrupts.pending is None
+
+
+def test_an_error_inside_a_shield_lifts_it() -> None:
+    with pytest.raises(Stopped), Interrupts() as interrupts:  # noqa: PT012
+        with pytest.raises(RuntimeError, match="in the step"), interrupts.shielded():
+            raise RuntimeError("in the step")
+        send(signal.SIGINT)
+
+
+def test_the_handlers_of_before_come_back(handlers: dict[int, object]) -> None:
+    with Interrupts():
+        assert all(current()[number] is not handler for number, handler in handlers.items())
+    assert current() == handlers
+    with pytest.raises(NotCaught):
+        send(signal.SIGINT)
+
+
+def test_the_handlers_come_back_after_an_error_and_after_a_stop(handlers: dict[int, object]) -> None:
+    for kind in (RuntimeError, Stopped):
+        with pytest.raises(kind), Interrupts():
+            raise kind
+        assert current() == handlers
+    with pytest.raises(Stopped), Interrupts():
+        send(signal.SIGTERM)
+    assert current() == handlers
+
+
+def test_outside_the_main_thread_the_signals_are_left_alone(handlers: dict[int, object]) -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with Interrupts() as interrupts, interrupts.shielded():
+            seen.append(current())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [handlers]
+
+
+def test_stopped_is_a_control_c_unless_told() -> None:
+    assert Stopped().signal_number == signal.SIGINT
+    assert str(Stopped(signal.SIGTERM)) == "stopped by SIGTERM"
+
+
+DEAF = """
+import time
+from subtaxa.runtime.signals import Interrupts, ending_soon
+with ending_soon("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
+    print("ready", flush=True)
+    time.sleep(600)  # as deaf as a library that does not let Python look for signals
+"""
+
+
+@both
+def test_a_process_that_does_not_hear_ends_all_the_same(number: int) -> None:
+    process = subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == "subtaxa: stopped\n"
+    assert process.returncode == 128 + number
+
+
+def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
+    before = threading.active_count()
+    with ending_soon("never", 0.0):
+        pass
+    with pytest.raises(NotCaught), ending_soon("never", 60.0):  # the usual handler is quick enough
+        send(signal.SIGINT)
+    for _ in range(500):
+        if threading.active_count() == before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+@both
+def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def library(options: object) -> None:
+        try:
+            send(number)
+        except KeyboardInterrupt:
+            raise TypeError("cannot compare") from None
+
+    monkeypatch.setattr(main, "_methods", library)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert main.main(["methods"]) == 128 + number
+    assert capsys.readouterr().err == "subtaxa: stopped\n"
+
+
+def test_an_error_without_a_signal_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(options: object) -> None:
+        raise TypeError("cannot compare")
+
+    monkeypatch.setattr(main, "_methods", broken)
+    with pytest.raises(TypeError):
+        main.main(["methods"])
