@@ -51,7 +51,7 @@ def test_parts_make_the_same_file_and_one_step(
         count = assign_file(
             run, source, str(target), text=None, label=None, overwrite=False, backend="torch", progress=progress
         )
-        filing = [step for step in progress.steps if step.name == "Filing the texts"]
+        filing = [step for step in progress.steps if step.name == "WorkingTaxonomy the texts"]
         assert [(step.total, step.done) for step in filing] == [(count, count)]
         assert count == len(TEXTS)
         written.append(pd.read_csv(target))

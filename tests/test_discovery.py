@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from subtaxa import Discovery, SubtaxaError, read_texts
 from subtaxa.bench.scoring import score
-from subtaxa.clustering.number_of_categories import Choice, readable
+from subtaxa.clustering.number_of_categories import CategoryCount, readable
 from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.methods.base import Method, TrainingData
@@ -104,9 +104,9 @@ def test_words_stay_part_of_a_model_that_cannot_read_the_texts_whole(quick: dict
 def test_some_labels_can_be_given_and_the_rest_is_found(quick: dict[str, object]) -> None:
     found = Discovery({"post": 2}, **quick).fit(TEXTS, LABELS)
     assert len(found.taxonomy_.children("post")) == 2
-    assert found.numbers_["post"] == Choice(2, 2, 2, ())
-    assert all(choice.curve for label, choice in found.numbers_.items() if label != "post")
-    for label, choice in found.numbers_.items():
+    assert found.n_categories_["post"] == CategoryCount(2, 2, 2, ())
+    assert all(choice.curve for label, choice in found.n_categories_.items() if label != "post")
+    for label, choice in found.n_categories_.items():
         assert len(found.taxonomy_.children(label)) == choice.chosen
     every = dict.fromkeys(set(LABELS), 2)
     assert len(Discovery(every, **quick).fit(TEXTS, LABELS).taxonomy_) == 2 * len(every)

@@ -29,17 +29,17 @@ PAPER = {
     "pretrain_holdout": 0.2,
     "pretrain_patience": 20,
     "learning_rate": 5e-5,
-    "view": "replace",
-    "view_rate": 0.25,
+    "augment": "replace",
+    "augment_rate": 0.25,
     "momentum": 0.99,
     "neighbours": 120,
-    "rank_dimensions": 5,
+    "rank_top_m": 5,
     "rank_epochs": 1,
     "temperature": 0.07,
     "coarse_weight": 1.0,
     "epochs": 20,
     "weight_decay": 0.01,
-    "clip": 1.0,
+    "max_grad_norm": 1.0,
     "batch_size": 64,
 }
 
@@ -243,9 +243,9 @@ def test_what_is_left_to_the_data_follows_it(
     texts: int, categories: int, k: int, epochs: int, layers: str, rate: float
 ) -> None:
     """k the size of a category; epochs, views and what is trained the number of texts."""
-    auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto", view_rate="auto")
+    auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto", augment_rate="auto")
     settings = auto.for_data(["short"] * texts, categories)
-    found = (settings.neighbours, settings.epochs, settings.trained_layers, settings.view_rate)
+    found = (settings.neighbours, settings.epochs, settings.trained_layers, settings.augment_rate)
     assert found == (k, epochs, layers, rate)
     given = Settings.from_preset("default", neighbours=7, epochs=3)
     assert given.for_data(["short"] * texts, categories) == given

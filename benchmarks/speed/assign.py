@@ -1,4 +1,4 @@
-"""Filing new texts, against `SentenceTransformer.encode` of the same model, and with 8-bit weights against without.
+"""Assigning new texts, against `SentenceTransformer.encode` of the same model, and with 8-bit weights against without.
 
 A run of the default on part of HWU64 files texts that it has not seen. All three take turns, so that a noisy
 machine disturbs them alike; each ratio is the median over the rounds.
@@ -36,10 +36,10 @@ def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int
         bare = SentenceTransformer(str(folder / "model"), device="cpu")
         works: dict[str, Callable[[], Any]] = {
             "bare": lambda: bare.encode(new, show_progress_bar=False),
-            "ours": lambda: model.file(new),
-            "int8": lambda: rounded.file(new),
+            "ours": lambda: model.assign(new),
+            "int8": lambda: rounded.assign(new),
         }
-        same = float((model.file(unseen).place == rounded.file(unseen).place).mean())  # also exports
+        same = float((model.assign(unseen).place == rounded.assign(unseen).place).mean())  # also exports
         for work in works.values():
             work()  # to warm up
         spent = _turns(works, rounds)

@@ -42,7 +42,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "the lower four layers: frozen, their states kept": ("soft-dna", {"trained_layers": 2}),
     "reading all texts before an epoch: the queue is as the steps left it": ("soft-dna-no-refresh", {}),
     "nothing, and a momentum pass in each step besides": ("soft-dna-momentum", {}),
-    "nothing, and whole texts in place of shorter views": ("soft-dna", {"view": "none"}),
+    "nothing, and whole texts in place of shorter views": ("soft-dna", {"augment": "none"}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Memory of `subtaxa assign` for a file and for one that is ten times as long, each in a process of its own.
+"""KnownTexts of `subtaxa assign` for a file and for one that is ten times as long, each in a process of its own.
 
 The encoder is that which comes along without its layers: what is measured is what we hold, not how long it takes.
 """

@@ -1,4 +1,4 @@
-"""Filing new texts from a file into the categories of a run, chunk by chunk, with every row and column kept."""
+"""Assigning new texts from a file into the categories of a run, chunk by chunk, with every row and column kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subtaxa.clustering.outliers import fits_nowhere
+from subtaxa.clustering.outliers import is_outlier
 from subtaxa.data.tables import write_frames
 from subtaxa.errors import InputError
 from subtaxa.runtime.atomic_files import whole_file
@@ -25,22 +25,22 @@ KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 ROWS = 10_000  # that are held and encoded at a time: enough to sort them by length
 
 
-class Filer:
+class Assigner:
     """A run, loaded, that says where texts go."""
 
     def __init__(self, run: Path, backend: str = "torch") -> None:
         from subtaxa.discovery import Discovery
 
         self.model = Discovery.load(run, backend=backend)
-        self.lowest, _ = self.model.lowest_fit_, self.model.reader_  # both are made when first asked for
+        self.lowest, _ = self.model.outlier_threshold_, self.model.reader_  # both are made when first asked for
 
     def columns(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> dict[str, Any]:
         """What is known of each text's category, by the name of the column."""
         model = self.model
-        place, sure, _, features = model.file(texts, labels, progress)
-        out = fits_nowhere(features, place, model.clusters_, self.lowest)
+        place, sure, _, features = model.assign(texts, labels, progress)
+        out = is_outlier(features, place, model.clusters_, self.lowest)
         return {
             "category_id": model.classes_[place],
             "category": [model.taxonomy_[int(i)].name for i in place],
@@ -49,7 +49,7 @@ class Filer:
             "outlier": np.where(out, "yes", "no"),
         }
 
-    def filed(
+    def with_categories(
         self, frame: pd.DataFrame, column: str, label: str | None, progress: Progress | None = None
     ) -> pd.DataFrame:
         """The frame with its category columns, named so that they overwrite none of the user's."""
@@ -88,9 +88,9 @@ def assign_file(
     if label is not None and label not in first.columns:
         raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, first.columns))}")
     with progress.step("Loading the run"):
-        filer = Filer(run, backend)
-    with progress.step("Filing the texts", open_file(file).count()) as step:
-        chunks = (filer.filed(frame, column, label, _Within(step)) for frame in chain([first], tables))
+        assigner = Assigner(run, backend)
+    with progress.step("WorkingTaxonomy the texts", open_file(file).count()) as step:
+        chunks = (assigner.with_categories(frame, column, label, _Within(step)) for frame in chain([first], tables))
         if target is None:
             screen = sys.stdout.buffer
             return write_frames(chunks, PrintableBytes(screen) if sys.stdout.isatty() else screen, ".csv")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa.clustering.calibration import Confidence, calibrate, probabilities, sureness
+from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
 from subtaxa.clustering.clusters import Clusters, Forest, categories
-from subtaxa.clustering.known_texts import Memory
-from subtaxa.clustering.number_of_categories import Choice, Judged, choose, exactly, readable
+from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, choose, exactly, readable
 from subtaxa.clustering.requested_number import GRANULARITIES, Wanted, check, wanted
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from subtaxa.taxonomy.update import Update
 
 
-class Filed(NamedTuple):
+class Assignment(NamedTuple):
     """Where texts go: the place of each one's category in the taxonomy and how sure that is; the probability of every
     category, if they are right; and the features."""
 
@@ -61,8 +61,8 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
     `categories` is their number, numbers for some labels as a dict, or "auto"; `granularity` ("coarse", "normal" or
     "fine") shifts what "auto" finds. Every setting left None comes from the preset; see `subtaxa.settings`.
     After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `outliers_` (texts that fit nowhere),
-    `numbers_` (how many categories each label has, and could have), `map_` (each text's place on a plane, alike texts
-    close together), `history_`, `settings_`.
+    `n_categories_` (how many categories each label has, and could have), `map_` (each text's place on a plane),
+    `history_`, `settings_`.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         warmup: float | None = None,
         schedule_length: float | None = None,
         weight_decay: float | None = None,
-        clip: float | None = None,
-        view: str | None = None,
-        view_rate: float | str | None = None,
-        view_tokens: int | None = None,
+        max_grad_norm: float | None = None,
+        augment: str | None = None,
+        augment_rate: float | str | None = None,
+        augment_tokens: int | None = None,
         neighbours: int | str | None = None,
         momentum: float | None = None,
         temperature: float | None = None,
-        rank_dimensions: int | None = None,
+        rank_top_m: int | None = None,
         rank_epochs: int | None = None,
         coarse_weight: float | None = None,
     ) -> None:
@@ -156,7 +156,7 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
             confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
         with progress.step("Naming the categories"):
             clusters, assignment, taxonomy = describe(ordered, features, numbers, names, clusters, stability)
-        sure = sureness(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
+        sure = confidence_of(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
         places = text_map(features, self.seed, progress)
 
         back = np.argsort(order)  # from our order to the caller's
@@ -165,13 +165,13 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         self.taxonomy_: Taxonomy = replace(taxonomy, editor=self.edit)
         self.coarse_labels_: list[str] = [str(name) for name in names]
         self.clusters_: Clusters = clusters
-        self.numbers_: dict[str, Choice] = dict(zip(self.coarse_labels_, choices, strict=True))
-        self.confidence_: Confidence = confidence
+        self.n_categories_: dict[str, CategoryCount] = dict(zip(self.coarse_labels_, choices, strict=True))
+        self.calibration_: Calibration = confidence
         self.features_: Floats = features[back]
         self.map_: Floats = places[back]
-        self.edits_, self.past_ = [], ""
-        self.memory_ = Memory.of(ordered, features, assignment, clusters)
-        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.memory_, self.confidences_)
+        self.edits_, self.earlier_edits_ = [], ""
+        self.known_texts_ = KnownTexts.of(ordered, features, assignment, clusters)
+        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.known_texts_, self.confidences_)
         self.settings_: Settings = settings
         self.history_: History = outcome.history
         self.timings_: dict[str, float] = dict(progress.timings)
@@ -188,11 +188,11 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
 
         A training text gets the category it has in `labels_`.
         """
-        return self.classes_[self.file(texts, labels).place]
+        return self.classes_[self.assign(texts, labels).place]
 
     def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
         """The probability of every category (n, K), if they are right, in the order of `classes_` and `taxonomy_`."""
-        return self.file(texts, labels).likely
+        return self.assign(texts, labels).likely
 
     @property
     def classes_(self) -> Ints:
@@ -200,24 +200,24 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self, "clusters_")
         return np.array([category.id for category in self.taxonomy_], dtype=np.int64)
 
-    def file(
+    def assign(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Filed:
+    ) -> Assignment:
         """Everything about new texts in one pass."""
         features = self.transform(texts, progress)
         numbers = None if labels is None else self._numbers(labels, len(features))
-        likely = probabilities(features, self.clusters_, self.confidence_, numbers)
-        known, place = self.memory_.recall(as_texts(texts))
+        likely = probabilities(features, self.clusters_, self.calibration_, numbers)
+        known, place = self.known_texts_.lookup(as_texts(texts))
         if numbers is not None:
             known &= self.clusters_.parents[place] == numbers
         elif known.any():
             own_label = self.clusters_.parents[place[known]]
-            likely[known] = probabilities(features[known], self.clusters_, self.confidence_, own_label)
+            likely[known] = probabilities(features[known], self.clusters_, self.calibration_, own_label)
         place = np.where(known, place, likely.argmax(1))
-        sure = sureness(likely, place, self.confidence_, numbers)
+        sure = confidence_of(likely, place, self.calibration_, numbers)
         if numbers is None:  # of the texts it knows, it knows the label too
-            sure[known] = sureness(likely[known], place[known], self.confidence_, place[known])
-        return Filed(place, sure, likely, features)
+            sure[known] = confidence_of(likely[known], place[known], self.calibration_, place[known])
+        return Assignment(place, sure, likely, features)
 
     def update(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
@@ -295,7 +295,9 @@ def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -
     return CoarseTexts.from_lists(texts, labels, strict=True)
 
 
-def _choices(forest: Forest, want: Wanted, granularity: str, judged: Judged | None) -> tuple[Forest, list[Choice]]:
+def _choices(
+    forest: Forest, want: Wanted, granularity: str, judged: Estimate | None
+) -> tuple[Forest, list[CategoryCount]]:
     """How many categories each label gets; with the forest as it is to be cut."""
     if want.total is not None and not want.fixed:
         return exactly(forest, want.total)

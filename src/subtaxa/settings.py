@@ -16,6 +16,14 @@ TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once
 FEW = 6400  # texts, a hundred steps an epoch: with fewer there is time to train all weights, and views must differ more
 
 
+# Settings of 0.1 under their new names. Runs and records of 0.1 hold the old ones.
+RENAMED = {
+    "clip": "max_grad_norm",
+    "view": "augment",
+    "view_rate": "augment_rate",
+    "view_tokens": "augment_tokens",
+    "rank_dimensions": "rank_top_m",
+}
 BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}  # what can read new texts, and the libraries it needs
 
 
@@ -53,20 +61,21 @@ class Settings:
         "length of the schedule, in trainings: above 1 it is cut off", low=1.0, high=100.0
     )
     weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
-    clip: float = _setting("largest gradient norm", low=1e-6, high=1e6)
-    view: str = _setting("how a training text is varied", choices=("replace", "drop", "shorten", "none"))
-    view_rate: float | str = _setting("share of the tokens varied", low=0.0, high=0.9, choices=("auto",))
-    view_tokens: int = _setting("longest view in tokens, if it is shortened", low=3, high=32768)
+    max_grad_norm: float = _setting("largest gradient norm", low=1e-6, high=1e6)
+    augment: str = _setting("how a training text is varied", choices=("replace", "drop", "shorten", "none"))
+    augment_rate: float | str = _setting("share of the tokens varied", low=0.0, high=0.9, choices=("auto",))
+    augment_tokens: int = _setting("longest view in tokens, if it is shortened", low=3, high=32768)
     neighbours: int | str = _setting("k, neighbours per text", low=1, high=100_000, choices=("auto",))
     momentum: float = _setting("α of the momentum encoder; 0 makes it the query encoder", low=0.0, high=0.9999)
     temperature: float = _setting("τ of the contrastive loss", low=1e-3, high=10.0)
-    rank_dimensions: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
+    rank_top_m: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
     rank_epochs: int = _setting("epochs in which the rank filter is used", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the coarse cross-entropy", low=0.0, high=1e3)
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
-        """The preset's values with the given ones in their place, each checked."""
+        """The preset's values with the given ones in their place, each checked. Old names of settings work too."""
+        overrides = {RENAMED.get(name, name): value for name, value in overrides.items()}
         if preset not in PRESETS:
             raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
         for name in overrides:
@@ -87,7 +96,7 @@ class Settings:
         if layers == "auto":
             layers = TOP_LAYERS if are_long(texts) else "all" if len(texts) < FEW else "layers"
         return self.with_(
-            view_rate=view_rate_for(len(texts)) if self.view_rate == "auto" else self.view_rate,
+            augment_rate=augment_rate_for(len(texts)) if self.augment_rate == "auto" else self.augment_rate,
             neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
@@ -107,7 +116,7 @@ def epochs_for(n_texts: int) -> int:
     return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
 
 
-def view_rate_for(n_texts: int) -> float:
+def augment_rate_for(n_texts: int) -> float:
     """The paper's quarter of the tokens; more of them if there are few texts."""
     return 0.4 if n_texts < FEW else 0.25
 
@@ -191,14 +200,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warmup": 0.1,
         "schedule_length": 1.0,
         "weight_decay": 0.01,
-        "clip": 1.0,
-        "view": "replace",
-        "view_rate": 0.25,
-        "view_tokens": 64,
+        "max_grad_norm": 1.0,
+        "augment": "replace",
+        "augment_rate": 0.25,
+        "augment_tokens": 64,
         "neighbours": 120,
         "momentum": 0.99,
         "temperature": 0.07,
-        "rank_dimensions": 5,
+        "rank_top_m": 5,
         "rank_epochs": 1,
         "coarse_weight": 1.0,
     },
@@ -210,7 +219,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "pretrain_epochs": 0,
         "epochs": 6,
         "learning_rate": 5e-4,
-        "view": "drop",
+        "augment": "drop",
         "neighbours": "auto",
         "momentum": 0.9,
         "rank_epochs": 0,

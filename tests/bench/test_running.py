@@ -173,7 +173,7 @@ def test_the_papers_preset_pretrains_and_a_limit_limits(own: list[str], quick: l
     assert bench(tmp_path, *own, "--method", "dna", *quick, *more) == 0
     record = by_method(tmp_path)["dna", 0]
     assert (record.preset, record.limit, record.data["train"], record.data["test"]) == ("paper", 40, 40, 18)
-    assert record.settings["view"] == "replace"
+    assert record.settings["augment"] == "replace"
     assert [row.get("pretraining") for row in record.history] == [None, 1, 1, None]
 
 

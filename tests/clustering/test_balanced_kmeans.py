@@ -7,7 +7,7 @@ import pytest
 from helpers.planted import Planted, blobs, same_partition, unit_rows
 
 from subtaxa.clustering import number_of_categories
-from subtaxa.clustering.balanced_kmeans import evened
+from subtaxa.clustering.balanced_kmeans import balanced_kmeans
 from subtaxa.clustering.clusters import Forest, categories, clearest, cluster, evenness, if_even
 from subtaxa.clustering.number_of_categories import choose, judge
 
@@ -27,14 +27,14 @@ def halves(sizes: list[list[int]], *, apart: float = 0.35, close: float = 0.3, s
 
 def test_the_only_centroid_is_the_mean() -> None:
     rows = blobs([[7, 5]]).features
-    centroids, parts = evened(rows, rows[:1])
+    centroids, parts = balanced_kmeans(rows, rows[:1])
     np.testing.assert_allclose(centroids[0], rows.sum(0) / np.linalg.norm(rows.sum(0)), atol=1e-5)
     assert not parts.any()
 
 
 def test_every_centroid_gets_as_much() -> None:
     rows = blobs([[30, 10]], spread=0.2).features
-    _, parts = evened(rows, rows[[0, 35]])
+    _, parts = balanced_kmeans(rows, rows[[0, 35]])
     assert abs(np.bincount(parts)[0] - 20) <= 2
     free = (rows @ rows[[0, 35]].T).argmax(1)
     assert np.bincount(free)[0] > 25  # left to themselves they do not

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.planted import Planted, blobs, unit_rows
 
-from subtaxa.clustering.calibration import UNKNOWN, Confidence, Fit, calibrate, probabilities, sureness
+from subtaxa.clustering.calibration import UNKNOWN, Calibration, Fit, calibrate, confidence_of, probabilities
 from subtaxa.clustering.clusters import Clusters, cluster
 from subtaxa.runtime.arrays import means, unit
 
@@ -17,8 +17,8 @@ def random_clusters(seed: int = 0) -> tuple[Clusters, np.ndarray, np.ndarray]:
     return clusters, unit(rng.normal(size=(60, 5))), rng.integers(3, size=60)
 
 
-def same(temperature: float, trust: float = 1.0) -> Confidence:
-    return Confidence(Fit(temperature, trust), Fit(temperature, trust))
+def same(temperature: float, trust: float = 1.0) -> Calibration:
+    return Calibration(Fit(temperature, trust), Fit(temperature, trust))
 
 
 @pytest.mark.parametrize("trust", [0.3, 1.0])
@@ -44,11 +44,11 @@ def test_probabilities_by_hand() -> None:
     clusters = Clusters(np.eye(2, dtype=np.float32), np.array([0, 0]))
     found = probabilities(np.eye(2, dtype=np.float32)[:1], clusters, same(0.5))
     assert found[0].tolist() == pytest.approx([np.e**2 / (np.e**2 + 1), 1 / (np.e**2 + 1)])
-    half = sureness(found, np.array([1]), same(0.5, 0.5), np.array([0]))
+    half = confidence_of(found, np.array([1]), same(0.5, 0.5), np.array([0]))
     assert half.tolist() == pytest.approx([found[0, 1] / 2])
 
 
-def calibrated(data: Planted, seed: int = 0) -> tuple[Confidence, Clusters]:
+def calibrated(data: Planted, seed: int = 0) -> tuple[Calibration, Clusters]:
     clusters = cluster(data.features, data.labels, len(np.unique(data.truth)))
     return calibrate(data.features, data.features, data.labels, clusters, seed)[0], clusters
 
@@ -57,7 +57,7 @@ def sure_of(data: Planted, known: bool = True) -> np.ndarray:
     confidence, clusters = calibrated(data)
     labels = data.labels if known else None
     likely = probabilities(data.features, clusters, confidence, labels)
-    return sureness(likely, likely.argmax(1), confidence, labels)
+    return confidence_of(likely, likely.argmax(1), confidence, labels)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -83,7 +83,7 @@ def test_untrained_features_that_tell_another_story_make_it_less_sure() -> None:
     for before in (data.features, other):
         confidence, _ = calibrate(data.features, before, data.labels, clusters)
         likely = probabilities(data.features, clusters, confidence, data.labels)
-        sure.append(sureness(likely, likely.argmax(1), confidence, data.labels).mean())
+        sure.append(confidence_of(likely, likely.argmax(1), confidence, data.labels).mean())
     assert sure[1] < sure[0] - 0.05
 
 

@@ -10,7 +10,7 @@ from helpers.planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
 from subtaxa.clustering.clusters import Forest, silhouettes
-from subtaxa.clustering.number_of_categories import MISPLACED, Choice, _Tried, choose, judge
+from subtaxa.clustering.number_of_categories import MISPLACED, CategoryCount, _Tried, choose, judge
 
 
 def clearest(data: Planted) -> int:
@@ -122,7 +122,7 @@ def test_fixed_numbers_stay_and_the_others_are_found() -> None:
     forest = Forest(data.features, data.labels)
     _, found = choose(forest, fixed={0: 5})
     assert [choice.chosen for choice in found] == [5, 6, 1]
-    assert found[0] == Choice(5, 5, 5, ())
+    assert found[0] == CategoryCount(5, 5, 5, ())
     assert [choice.chosen for choice in choose(forest, "fine", {0: 5, 1: 2, 2: 4})[1]] == [5, 2, 4]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from helpers.planted import blobs, unit_rows
 
 from subtaxa.clustering.clusters import Clusters, cluster
-from subtaxa.clustering.outliers import _medians, fits_nowhere, lowest_fit
+from subtaxa.clustering.outliers import _medians, is_outlier, outlier_threshold
 
 
 def test_strangers_are_marked_and_members_are_not() -> None:
@@ -14,9 +14,9 @@ def test_strangers_are_marked_and_members_are_not() -> None:
     strangers = unit_rows(np.random.default_rng(1).normal(size=(5, 16)))
     clusters = cluster(data.features, data.labels, 3)
     place = clusters.nearest(data.features, data.labels)
-    lowest = lowest_fit(data.features, place, clusters)
-    assert fits_nowhere(data.features, place, clusters, lowest).mean() < 0.02
-    assert fits_nowhere(strangers, clusters.nearest(strangers), clusters, lowest).all()
+    lowest = outlier_threshold(data.features, place, clusters)
+    assert is_outlier(data.features, place, clusters, lowest).mean() < 0.02
+    assert is_outlier(strangers, clusters.nearest(strangers), clusters, lowest).all()
 
 
 def test_a_small_category_is_judged_by_the_spread_of_the_others() -> None:
@@ -25,7 +25,7 @@ def test_a_small_category_is_judged_by_the_spread_of_the_others() -> None:
     data.features[data.truth == 2] = data.features[data.truth == 2][0]
     clusters = cluster(data.features, data.labels, 3)
     place = clusters.nearest(data.features)
-    lowest = lowest_fit(data.features, place, clusters)
+    lowest = outlier_threshold(data.features, place, clusters)
     small = int(place[data.truth == 2][0])
     assert lowest[small] < 0.99
 
@@ -40,4 +40,4 @@ def test_medians_are_numpys() -> None:
 def test_no_texts_no_harm() -> None:
     clusters = Clusters(np.eye(3, dtype=np.float32), np.array([0, 0, 1]))
     nobody = np.empty((0, 3), dtype=np.float32), np.empty(0, dtype=np.int64)
-    assert fits_nowhere(*nobody, clusters, lowest_fit(*nobody, clusters)).tolist() == []
+    assert is_outlier(*nobody, clusters, outlier_threshold(*nobody, clusters)).tolist() == []

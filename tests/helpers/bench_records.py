@@ -59,7 +59,7 @@ def made_up(
     folder = job.folder(root)
     folder.mkdir(parents=True)
     coarse, fine, train, test = COUNTS.get(dataset, (3, 9, 90, 30))
-    settings = {"encoder": encoder, "epochs": 4, "neighbours": K.get(dataset, 20), "rank_dimensions": 5}
+    settings = {"encoder": encoder, "epochs": 4, "neighbours": K.get(dataset, 20), "rank_top_m": 5}
     content = {
         **identity(job),
         "settings": settings | dict(job.changes),
@@ -133,7 +133,7 @@ def whole_benchmark(root: Path) -> list[Record]:
         for i, method in enumerate((*PRACTICE.values(), "bert", "dna", "down", "wscl")):
             history = dna_history(i, begin=begin, k=K[dataset]) if method == "dna" else []
             records.append(made_up(root, dataset, method, 40.0 + 4 * i, history=history))
-    for name, values in {"neighbours": (15, 30, 60, 240), "rank_dimensions": (1, 2, 10)}.items():
+    for name, values in {"neighbours": (15, 30, 60, 240), "rank_top_m": (1, 2, 10)}.items():
         for value in values:
             acc = round(70 - abs(value - 120) / 6 if name == "neighbours" else 68 - abs(value - 5) / 4, 2)
             records.append(made_up(root, "hwu64", "dna", acc, changes={name: value}, history=dna_history(value)))

@@ -91,7 +91,7 @@ def test_with_an_empty_ring_there_is_nothing_to_tell_apart() -> None:
 
 
 def started(tiny_encoder: str, kind: type[Ancor] = Ancor, **changes: object) -> Ancor:
-    settings, encoder, data, _ = prepared(tiny_encoder, **{**kind.own, "view": "none", **changes})
+    settings, encoder, data, _ = prepared(tiny_encoder, **{**kind.own, "augment": "none", **changes})
     method = kind(settings)
     method.start(encoder, data)
     return method
@@ -157,7 +157,7 @@ def test_the_authors_settings(preset: str) -> None:
 
 @pytest.mark.parametrize("texts", [1, 2])
 def test_small_batches_and_a_label_of_one_text(tiny_encoder: str, texts: int) -> None:
-    method = started(tiny_encoder, view="drop")
+    method = started(tiny_encoder, augment="drop")
     labels = torch.zeros_like(method.data.labels)
     labels[0] = 1  # the only text of its label; nobody has label 2
     object.__setattr__(method.data, "labels", labels)

@@ -115,7 +115,7 @@ def test_neighbours_are_sought_every_five_epochs(tiny_encoder: str) -> None:
 
 @pytest.mark.parametrize("view", ["drop", "replace", "none"])
 def test_loss_is_the_heart_on_texts_and_their_drawn_neighbours(tiny_encoder: str, view: str) -> None:
-    method = started(tiny_encoder, view=view)
+    method = started(tiny_encoder, augment=view)
     method.begin_epoch(0)
     method.tower.train()
     index = torch.arange(10, 40, 2)

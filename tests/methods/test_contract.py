@@ -48,7 +48,7 @@ def test_same_seed_same_features(tiny_encoder: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, method=name, view="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, augment="none")
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)

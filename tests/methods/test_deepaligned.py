@@ -134,7 +134,7 @@ def test_no_silhouette_of_a_single_cluster_or_of_single_texts(tiny_encoder: str,
 def test_all_texts_are_encoded_once_per_epoch_and_the_best_epoch_is_kept(
     tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none", learning_rate=3e-3)
+    settings, encoder, data, _ = prepared(tiny_encoder, augment="none", learning_rate=3e-3)
     method, calls, kept = DeepAligned(settings), 0, []
     whole, scored = DeepAligned.features, DeepAligned.score
 
@@ -157,7 +157,7 @@ def test_all_texts_are_encoded_once_per_epoch_and_the_best_epoch_is_kept(
 
 
 def test_training_draws_the_encoders_own_clusters_together(tiny_encoder: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none", learning_rate=5e-3)
+    settings, encoder, data, _ = prepared(tiny_encoder, augment="none", learning_rate=5e-3)
 
     def tightness() -> float:
         features = encoder.features(data.tokens)

@@ -42,7 +42,7 @@ def test_the_loss_is_info_nce_of_text_and_copy(tiny_encoder: str) -> None:
 
 @pytest.mark.parametrize("view", ["none", "replace"])
 def test_other_views_work_too(tiny_encoder: str, view: str) -> None:
-    method = started(tiny_encoder, "delete", view=view)
+    method = started(tiny_encoder, "delete", augment=view)
     method.loss(method.data.tokens.batch(torch.arange(8)))["contrastive"].backward()
     gradients = [p.grad for p in method.tower.parameters() if p.requires_grad]
     assert all(g is not None and torch.isfinite(g).all() for g in gradients)
@@ -51,13 +51,13 @@ def test_other_views_work_too(tiny_encoder: str, view: str) -> None:
 
 def test_every_word_of_a_text_may_be_hidden(tiny_encoder: str) -> None:
     """At the highest rate most copies are special tokens alone, and the loss is still a number."""
-    method = started(tiny_encoder, "delete", view_rate=0.9)
+    method = started(tiny_encoder, "delete", augment_rate=0.9)
     assert torch.isfinite(method.loss(method.data.tokens.batch(torch.arange(16)))["contrastive"])
 
 
 @pytest.mark.parametrize("preset", ["paper", "default"])
 def test_own_settings_stand_in_every_preset(preset: str) -> None:
     plain, coarse = (settings_for(preset, method=name) for name in ("delete", "delete+ce"))
-    assert (plain.view, plain.view_rate, plain.temperature, plain.coarse_weight) == ("drop", 0.3, 0.05, 0.0)
+    assert (plain.augment, plain.augment_rate, plain.temperature, plain.coarse_weight) == ("drop", 0.3, 0.05, 0.0)
     assert coarse == plain.with_(method="delete+ce", coarse_weight=1.0)
     assert plain.pretrain_epochs == 0

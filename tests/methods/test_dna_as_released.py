@@ -35,7 +35,7 @@ def started(tiny_encoder: str, *names: str, **changes: object) -> DNAAsReleased:
 
 
 def two_epochs(tiny_encoder: str, method: type[Method], switches: Switches) -> tuple[Tensor, list[dict[str, float]]]:
-    settings, encoder, data, _ = prepared(tiny_encoder, epochs=2, coarse_weight=1.0, rank_epochs=1, view="replace")
+    settings, encoder, data, _ = prepared(tiny_encoder, epochs=2, coarse_weight=1.0, rank_epochs=1, augment="replace")
     trained = method(settings)
     if isinstance(trained, DNAAsReleased):
         trained.switches = switches
@@ -151,7 +151,7 @@ def test_deep_head(tiny_encoder: str) -> None:
 
 @pytest.mark.parametrize("on", [True, False])
 def test_momentum_encoder_reads_the_augmented_view(tiny_encoder: str, on: bool) -> None:
-    method = started(tiny_encoder, *(["augmented_keys"] if on else []), view="replace", view_rate=0.9)
+    method = started(tiny_encoder, *(["augmented_keys"] if on else []), augment="replace", augment_rate=0.9)
     method.begin_epoch(0)
     batch = method.data.tokens.batch(torch.arange(8))
     method.encoder.pipeline.eval()

@@ -52,7 +52,7 @@ def test_loss_of_two_texts_by_hand(tiny_encoder: str) -> None:
 
     Without dropout and view both keys are the rows a and b themselves: with c = a·b, −log(eᶜ / (e¹ + eᶜ)) at τ = 1.
     """
-    method = started(tiny_encoder, view="none", temperature=1.0)
+    method = started(tiny_encoder, augment="none", temperature=1.0)
     method.tower.eval()
     method.queue.rows[2:] = -method.queue.rows[:2].mean(0)  # far from both
     a, b = method.queue.rows[:2]
@@ -63,7 +63,7 @@ def test_loss_of_two_texts_by_hand(tiny_encoder: str) -> None:
 
 @pytest.mark.parametrize("view", ["drop", "replace"])
 def test_loss_is_the_slow_loop_both_ways(tiny_encoder: str, view: str) -> None:
-    method = started(tiny_encoder, view=view)
+    method = started(tiny_encoder, augment=view)
     method.tower.train()
     index = torch.tensor([3, 50, 7, 20, 11])
     batch = method.data.tokens.batch(index)

@@ -79,5 +79,5 @@ def test_a_batch_of_one_text(tiny_encoder: str, name: str) -> None:
 @pytest.mark.parametrize("preset", ["paper", "default"])
 def test_own_settings_stand_in_every_preset(preset: str) -> None:
     plain, coarse = (settings_for(preset, method=name) for name in ("simcse", "simcse+ce"))
-    assert (plain.view, plain.temperature, plain.coarse_weight, plain.pretrain_epochs) == ("none", 0.05, 0.0, 0)
+    assert (plain.augment, plain.temperature, plain.coarse_weight, plain.pretrain_epochs) == ("none", 0.05, 0.0, 0)
     assert coarse == plain.with_(method="simcse+ce", coarse_weight=1.0)

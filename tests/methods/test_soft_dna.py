@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from subtaxa.clustering import clusters, number_of_categories
 from subtaxa.clustering.clusters import Forest
-from subtaxa.clustering.number_of_categories import Judged
+from subtaxa.clustering.number_of_categories import Estimate
 from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods import settings_for
@@ -35,7 +35,7 @@ BATCH = torch.tensor([5, 2, 9])
 
 def begun(tiny_encoder: str, epoch: int = 0, labels: Tensor | None = None, **changes: object) -> SoftDNA:
     """The method in an epoch, without dropout."""
-    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none"} | changes)
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"augment": "none"} | changes)
     if labels is not None:
         data = TrainingData(data.tokens, labels, int(labels.max()) + 1, data.n_categories)
     method = SoftDNA(settings)
@@ -140,7 +140,7 @@ def noise(n: int, seed: int) -> Tensor:
 
 def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
     """The method in its first epoch, with features that tell nothing."""
-    settings, encoder, data, _ = prepared(tiny_encoder, **{"view": "none", "neighbours": 7} | changes)
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"augment": "none", "neighbours": 7} | changes)
     method = SoftDNA(settings)
     method.start(encoder, replace(data, words=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
     method.begin_epoch(0)
@@ -154,7 +154,7 @@ def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -
     method = with_words(tiny_encoder, torch.eye(len(set(fine)))[topics])
     assert method.word_weight > 0
     assert (topics[method.positives] == topics[:, None])[method.weights > 0].float().mean() > 0.9
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     plain = SoftDNA(settings)
     plain.start(encoder, replace(data, words=noise(len(data), 1)))  # the features tell the labels here
     assert plain.begin_epoch(0)["word_weight"] == 0.0
@@ -286,12 +286,12 @@ def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None
 def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Tensor] = []
 
-    def judge(forest: Forest, fixed: dict[int, int]) -> Judged:
+    def judge(forest: Forest, fixed: dict[int, int]) -> Estimate:
         looked.append(torch.from_numpy(forest.features))
         return number_of_categories.judge(forest, fixed)
 
     monkeypatch.setattr(feature_queue, "judge", judge)
-    settings, encoder, data, _ = prepared(tiny_encoder, view="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     words = torch.eye(len(data))[:, :5]
     data = replace(data, n_categories=30, unknown=True, estimating=True, fixed={0: 2}, words=words)
     monkeypatch.setattr(SoftDNA, "weigh_words", lambda self, epoch: 0.5)
@@ -318,7 +318,7 @@ def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, mo
 
 
 def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    method = begun(tiny_encoder, view="shorten", view_tokens=5)
+    method = begun(tiny_encoder, augment="shorten", augment_tokens=5)
     inputs, seen = Encoder.inputs, []
 
     def watched(self: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -335,13 +335,13 @@ def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, m
 def test_the_method_brings_its_own_settings() -> None:
     found = settings_for("default").to_dict()
     assert {name: found[name] for name in SoftDNA.own} == dict(SoftDNA.own)
-    assert settings_for("default", view="drop").view == "drop"
+    assert settings_for("default", augment="drop").augment == "drop"
 
 
 def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, History]:
     """The features and the history after three epochs as a user has them: shortened texts and dropout."""
     settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)
-    assert (settings.method, settings.view) == ("soft-dna", "shorten")
+    assert (settings.method, settings.augment) == ("soft-dna", "shorten")
     history, _ = train(encoder, data, settings, 0, Progress(), folder)
     return encoder.features(data.tokens), history
 

@@ -117,7 +117,7 @@ def test_gaussians_start_close_together_and_variances_stay_away_from_zero() -> N
 
 @pytest.mark.parametrize("name", ["star", "star-dna"])
 def test_loss_is_the_slow_loop(tiny_encoder: str, name: str) -> None:
-    method = started(tiny_encoder, name, view="none", coarse_weight=1.0, temperature=0.1)
+    method = started(tiny_encoder, name, augment="none", coarse_weight=1.0, temperature=0.1)
     method.gaussians.refresh(gaussians(len(method.data), 128, 3, spread=0.05).float())
     index = torch.tensor([5, 2, 9])
     method.tower.eval()

@@ -204,5 +204,5 @@ def test_the_state_is_all_that_a_resumed_run_needs(tiny_encoder: str) -> None:
 
 def test_the_authors_settings() -> None:
     settings = settings_for("paper", method="wscl")
-    assert (settings.temperature, settings.momentum, settings.view) == (0.1, 0.9, "none")
+    assert (settings.temperature, settings.momentum, settings.augment) == (0.1, 0.9, "none")
     assert settings.pretrain_epochs == 0

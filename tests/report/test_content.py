@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from subtaxa import report
-from subtaxa.clustering.number_of_categories import Choice
+from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.report import Content, ReportData, render_report
 from subtaxa.report.content import as_json
 from subtaxa.taxonomy.categories import Category, Taxonomy
@@ -127,7 +127,7 @@ def hostile_data(text: str) -> ReportData:
         report_data(taxonomy(1)),
         title=text,
         content=content(Taxonomy((category, other)), text),
-        numbers={text: Choice(1, 1, 1, ((1, 0.5),)), "given": Choice(3, 3, 3, ())},
+        numbers={text: CategoryCount(1, 1, 1, ((1, 0.5),)), "given": CategoryCount(3, 3, 3, ())},
         history=[{text: 1.0}],
         settings={text: text, "list": [text]},
         timings={text: 1.0},
@@ -297,7 +297,7 @@ def test_numpy_numbers_are_numbers() -> None:
 
 def test_each_label_has_the_curve_behind_its_number() -> None:
     data = report_data(taxonomy(2, 3))
-    numbers = {"label 0": Choice(2, 1, 4, ((1, 0.2), (2, 0.6), (4, 0.5))), "label 1": Choice(3, 3, 3, ())}
+    numbers = {"label 0": CategoryCount(2, 1, 4, ((1, 0.2), (2, 0.6), (4, 0.5))), "label 1": CategoryCount(3, 3, 3, ())}
     without, page = Page(render_report(data)), Page(render_report(replace(data, numbers=numbers)))
     assert len(page.all("polyline")) == 1 + len(without.all("polyline"))
     assert len(page.all("circle")) == 1 + len(without.all("circle"))  # the number taken is marked, the others are not

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from subtaxa.clustering.number_of_categories import Choice
+from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.report.text_tables import BLOCKS, WIDTH, number_lines, plausible, spark
 
 
 def test_each_label_has_its_number_its_range_and_its_curve() -> None:
     numbers = {
-        "billing": Choice(3, 2, 5, ((1, 0.1), (3, 0.5), (5, 0.3))),
-        "given": Choice(4, 4, 4, ()),
-        "a label that is much too long for a line": Choice(1, 1, 1, ((1, 0.4),)),
+        "billing": CategoryCount(3, 2, 5, ((1, 0.1), (3, 0.5), (5, 0.3))),
+        "given": CategoryCount(4, 4, 4, ()),
+        "a label that is much too long for a line": CategoryCount(1, 1, 1, ((1, 0.4),)),
     }
     billing, given, long = number_lines(numbers)
     assert billing.split() == ["billing", "3,", "plausible", "2", "to", "5", "1", "▁█▄", "5"]
@@ -35,6 +35,6 @@ def test_a_curve_is_a_row_of_blocks_of_bounded_length(values: list[float]) -> No
 
 
 def test_the_plausible_numbers_in_words() -> None:
-    assert plausible(Choice(3, 3, 3, ())) == "3"
-    assert plausible(Choice(3, 2, 9, ())) == "2 to 9"
-    assert plausible(Choice(3, 2, 9, (), even=True)) == "2 to 9, all of one size"
+    assert plausible(CategoryCount(3, 3, 3, ())) == "3"
+    assert plausible(CategoryCount(3, 2, 9, ())) == "2 to 9"
+    assert plausible(CategoryCount(3, 2, 9, (), even=True)) == "2 to 9, all of one size"

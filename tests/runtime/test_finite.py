@@ -153,15 +153,15 @@ EXTREME: list[dict[str, Any]] = [
     {"batch_size": 1},
     {"batch_size": 65_536},
     {"learning_rate": 1.0},
-    {"learning_rate": 1.0, "temperature": 1e-3, "clip": 1e6},
+    {"learning_rate": 1.0, "temperature": 1e-3, "max_grad_norm": 1e6},
     {"weight_decay": 1.0},
-    {"view_rate": 0.9},
+    {"augment_rate": 0.9},
     {"max_tokens": 3},
     {"epochs": 0},
 ]
 OF_DNA: list[dict[str, Any]] = [
-    {"rank_dimensions": 32},  # m = D
-    {"rank_dimensions": 100_000},
+    {"rank_top_m": 32},  # m = D
+    {"rank_top_m": 100_000},
     {"momentum": 0.9999, "coarse_weight": 1e3},
     {"temperature": 1e-3, "neighbours": 100_000, "batch_size": 1},
 ]

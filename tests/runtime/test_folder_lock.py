@@ -15,13 +15,13 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runtime.folder_lock import LOCK, alone
+from subtaxa.runtime.folder_lock import LOCK, exclusive
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from subtaxa.runtime.folder_lock import alone
-with alone(Path(sys.argv[1])):
+from subtaxa.runtime.folder_lock import exclusive
+with exclusive(Path(sys.argv[1])):
     print("mine", flush=True)
     time.sleep(600)
 """
@@ -54,7 +54,7 @@ def test_the_second_process_is_refused_and_a_killed_owner_leaves_no_lock(
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert (out / LOCK).exists()
-        with alone(out):
+        with exclusive(out):
             pass
     assert not (out / LOCK).exists()
 
@@ -74,8 +74,8 @@ def test_edits_and_updates_are_refused_too(run: Path, capsys: pytest.CaptureFixt
 
 def test_the_owner_may_ask_again_and_keeps_the_lock_until_the_outer_end(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "run"
-    with alone(folder):
-        with alone(folder):
+    with exclusive(folder):
+        with exclusive(folder):
             pass
         assert (folder / LOCK).exists()
         second = subprocess.run([sys.executable, "-c", HOLD, str(folder)], capture_output=True, text=True)
@@ -84,7 +84,7 @@ def test_the_owner_may_ask_again_and_keeps_the_lock_until_the_outer_end(tmp_path
 
 
 def test_what_came_into_the_folder_stays(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), alone(tmp_path / "run"):  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), exclusive(tmp_path / "run"):  # noqa: PT012
         (tmp_path / "run" / "result").write_text("")
         raise KeyboardInterrupt
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["result"]
@@ -92,22 +92,22 @@ def test_what_came_into_the_folder_stays(tmp_path: Path) -> None:
 
 def test_a_file_cannot_be_locked_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file: name a folder"), alone(tmp_path / "file"):
+    with pytest.raises(InputError, match="is a file: name a folder"), exclusive(tmp_path / "file"):
         pass
 
 
 def test_waiting_has_an_end(tmp_path: Path) -> None:
-    with holder(tmp_path), pytest.raises(SubtaxaError, match="another process"), alone(tmp_path, wait=0.1):
+    with holder(tmp_path), pytest.raises(SubtaxaError, match="another process"), exclusive(tmp_path, wait=0.1):
         pass
 
 
 COUNT = """
 import sys
 from pathlib import Path
-from subtaxa.runtime.folder_lock import alone
+from subtaxa.runtime.folder_lock import exclusive
 file = Path(sys.argv[2])
 for _ in range(40):
-    with alone(Path(sys.argv[1]), wait=60.0):
+    with exclusive(Path(sys.argv[1]), wait=60.0):
         file.write_text(str(int(file.read_text()) + 1))
 """
 

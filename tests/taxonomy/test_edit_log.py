@@ -24,7 +24,7 @@ from subtaxa.runs import layout
 from subtaxa.runtime.arrays import unit
 from subtaxa.taxonomy import edit_log
 from subtaxa.taxonomy.categories import Category, Taxonomy
-from subtaxa.taxonomy.working_taxonomy import Filing
+from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 TEXTS, LABELS, FINE = planted_corpus(per_topic=20)
 
@@ -54,8 +54,8 @@ def state(model: Discovery) -> object:
         model.clusters_.centroids.tolist(),
         model.clusters_.parents.tolist(),
         model.confidences_.tolist(),
-        model.memory_.keys.tolist(),
-        model.memory_.categories.tolist(),
+        model.known_texts_.keys.tolist(),
+        model.known_texts_.categories.tolist(),
     )
 
 
@@ -125,7 +125,7 @@ def test_split_does_not_take_a_stray_text_for_a_part(into: int | None) -> None:
     centres = np.stack([middle + 0.3 * apart, middle - 0.3 * apart, elsewhere])
     truth = np.repeat([0, 1, 2], [60, 40, 1])
     features = unit(centres[truth] + 0.1 * rng.normal(size=(101, 24)).astype(np.float32))
-    filing = Filing(
+    filing = WorkingTaxonomy(
         texts=[f"text {i}" for i in range(101)],
         labels=["label"] * 101,
         rows=np.arange(2, 103),
@@ -346,14 +346,14 @@ def test_names_that_two_categories_share_need_their_label() -> None:
         edit_log.find_category(same, "othr")
 
 
-def made_up(seed: int) -> Filing:
+def made_up(seed: int) -> WorkingTaxonomy:
     """Two labels with three and two categories of six texts each."""
     rng = np.random.default_rng(seed)
     category = np.repeat(np.arange(5), 6)
     labels = ["a" if c < 3 else "b" for c in category]
     features = np.eye(8, dtype=np.float32)[category] + 0.1 * rng.normal(size=(30, 8)).astype(np.float32)
     features /= np.linalg.norm(features, axis=1, keepdims=True)
-    return Filing(
+    return WorkingTaxonomy(
         texts=[f"word{c} text{i}" for i, c in enumerate(category)],
         labels=labels,
         rows=np.arange(2, 32),

@@ -50,10 +50,10 @@ def _command(commands: Any, name: str, about: str) -> Any:
 def edit_run(options: argparse.Namespace, progress: Progress) -> str:
     """Carry out edits on a run folder, and what to tell about it: what was done and the labels' categories."""
     from subtaxa.runs.layout import clear_left, read_run
-    from subtaxa.runtime.folder_lock import alone
+    from subtaxa.runtime.folder_lock import exclusive
 
     read_run(Path(options.folder))  # or there is nothing to lock
-    with alone(Path(options.folder)):
+    with exclusive(Path(options.folder)):
         clear_left(Path(options.folder))
         return _edit_alone(options, progress)
 

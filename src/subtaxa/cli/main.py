@@ -161,10 +161,10 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace, read: Any) -> Any:
     """Read, fit, save and show, alone in the folder; the shared part of discover and demo."""
-    from subtaxa.runtime.folder_lock import alone
+    from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.signals import ending_soon
 
-    with engine_for(options) as engine, alone(Path(options.out)), ending_soon(f"subtaxa: stopped{RESUME}"):
+    with engine_for(options) as engine, exclusive(Path(options.out)), ending_soon(f"subtaxa: stopped{RESUME}"):
         return _run_alone(options, read, engine)
 
 

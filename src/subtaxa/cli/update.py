@@ -7,14 +7,14 @@ from pathlib import Path
 from subtaxa.data.texts import iter_tables, resolve_text_column
 from subtaxa.errors import InputError
 from subtaxa.runs import layout
-from subtaxa.runtime.folder_lock import alone
+from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.progress import Progress
 
 
 def update_run(folder: Path, file: Path, text: str | None, label: str | None, progress: Progress) -> list[str]:
     """Add the texts of a file to a run folder, all or nothing, and what to tell about it."""
     layout.read_run(folder)  # or there is nothing to lock
-    with alone(folder):
+    with exclusive(folder):
         return _update_alone(folder, file, text, label, progress)
 
 

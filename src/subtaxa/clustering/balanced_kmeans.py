@@ -17,7 +17,7 @@ ROUNDS = 15  # of new centroids
 SWEEPS = 20  # of new prices in each
 
 
-def evened(
+def balanced_kmeans(
     features: NDArray[np.float32], centroids: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Unit centroids (K, D) that have an equal part of the features (n, D) each, sought from given ones; and whose each

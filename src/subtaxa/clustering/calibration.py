@@ -37,18 +37,18 @@ class Fit(NamedTuple):
     trust: float
 
 
-class Confidence(NamedTuple):
+class Calibration(NamedTuple):
     """What turns similarities into probabilities, with and without the text's label."""
 
     within: Fit
     across: Fit
 
 
-UNKNOWN = Confidence(Fit(0.05, 1.0), Fit(0.05, 1.0))  # when no label has two categories to compare
+UNKNOWN = Calibration(Fit(0.05, 1.0), Fit(0.05, 1.0))  # when no label has two categories to compare
 
 
 def probabilities(
-    features: Floats, clusters: Clusters, confidence: Confidence, labels: Ints | None = None
+    features: Floats, clusters: Clusters, confidence: Calibration, labels: Ints | None = None
 ) -> NDArray[np.float64]:
     """The probability of each category (N, K), if they are right; zero outside the label where that is known."""
     likely = np.empty((len(features), len(clusters)))  # (N, K)
@@ -63,8 +63,8 @@ def probabilities(
     return likely
 
 
-def sureness(
-    likely: NDArray[np.float64], place: Ints, confidence: Confidence, labels: Ints | None = None
+def confidence_of(
+    likely: NDArray[np.float64], place: Ints, confidence: Calibration, labels: Ints | None = None
 ) -> NDArray[np.float64]:
     """How sure it is (N,) that the texts are filed rightly, given their probabilities (N, K)."""
     fit = confidence.across if labels is None else confidence.within
@@ -78,7 +78,7 @@ def calibrate(
     clusters: Clusters,
     seed: int = 0,
     advance: Callable[[int], None] = lambda n: None,
-) -> tuple[Confidence, NDArray[np.float64]]:
+) -> tuple[Calibration, NDArray[np.float64]]:
     """The confidence that the clusterings anew bear out, and the stability of each category (K,).
 
     A category's stability is its mean Jaccard overlap with its counterpart.
@@ -104,7 +104,7 @@ def calibrate(
     rows, agreement = rows[judged], agreement[judged]
     similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)
     inside = np.where(labels[rows][:, None] == clusters.parents, similarity, -np.inf)
-    return Confidence(_fitted(inside, agreement), _fitted(similarity, agreement)), stability
+    return Calibration(_fitted(inside, agreement), _fitted(similarity, agreement)), stability
 
 
 def _anew(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering.balanced_kmeans import evened
+from subtaxa.clustering.balanced_kmeans import balanced_kmeans
 from subtaxa.clustering.merging import POWERS, merge
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
@@ -109,7 +109,7 @@ def evenly(forest: Forest, numbers: Sequence[int]) -> tuple[Clusters, Clusters, 
     free = [_merged(*parts, EVEN_POWER) for parts in zip(forest.trees, small, numbers, strict=True)]  # (k, D) each
     forced, parts = [], np.empty(len(forest.features), dtype=np.int64)
     for tree, members, start, first in zip(forest.trees, forest.members, free, begin, strict=True):
-        centroids, own = evened(tree.features, start)
+        centroids, own = balanced_kmeans(tree.features, start)
         forced.append(centroids)
         parts[members] = first + own
     return Clusters(np.concatenate(free), parents), Clusters(np.concatenate(forced), parents), parts

@@ -21,14 +21,14 @@ CLOSE = 1e-4  # similarities nearer than this may change places when texts are b
 
 
 @dataclass(frozen=True)
-class Memory:
+class KnownTexts:
     """Hashes of texts, sorted, and the category of each."""
 
     keys: NDArray[np.uint64]  # (M,)
     categories: Ints  # (M,)
 
     @classmethod
-    def of(cls, texts: Sequence[str], features: Floats, assignment: Ints, clusters: Clusters) -> Memory:
+    def of(cls, texts: Sequence[str], features: Floats, assignment: Ints, clusters: Clusters) -> KnownTexts:
         """Remember every text whose nearest centroid is not its category's, or is so only by a hair."""
         similarity = features @ clusters.centroids.T  # (N, K)
         rows = np.arange(len(texts))
@@ -45,7 +45,7 @@ class Memory:
             np.array([votes[key].most_common(1)[0][0] for key in keys], dtype=np.int64),
         )
 
-    def recall(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Ints]:
+    def lookup(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Ints]:
         """Which texts are remembered (n,), and their categories (n,), meaningful only where they are."""
         if not len(self.keys):
             return np.zeros(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)

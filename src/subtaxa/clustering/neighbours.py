@@ -65,7 +65,7 @@ def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) ->
 
 
 class _Room:
-    """Memory that every block uses again: taken anew for each of them, it would pile up."""
+    """KnownTexts that every block uses again: taken anew for each of them, it would pile up."""
 
     def __init__(self, like: Tensor) -> None:
         self.like, self.parts = like, dict[str, Tensor]()

@@ -34,7 +34,7 @@ def readable(n_texts: int) -> int:
     return max(2, round(2 * n_texts**0.5))
 
 
-class Choice(NamedTuple):
+class CategoryCount(NamedTuple):
     """The number of categories below one label, the plausible ones, and how clear-cut each number looked."""
 
     chosen: int
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
     even: bool = False  # it was chosen for categories of one size
 
 
-class Judged(NamedTuple):
+class Estimate(NamedTuple):
     """How clear-cut the categories of each label looked for every total that was tried, and the totals to take."""
 
     numbers: Ints  # (T, L) how each total was shared out
@@ -56,22 +56,22 @@ class Judged(NamedTuple):
         return int(self.take[2])
 
 
-def exactly(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> tuple[Forest, list[Choice]]:
+def exactly(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> tuple[Forest, list[CategoryCount]]:
     """A number of categories that was not chosen but asked for, shared out; with the forest as it is to be cut."""
     forest = if_even(forest, total, fixed)
     return forest, [given(number) for number in forest.share_out(total, fixed)]
 
 
-def given(number: int) -> Choice:
-    return Choice(number, number, number, ())
+def given(number: int) -> CategoryCount:
+    return CategoryCount(number, number, number, ())
 
 
 def choose(
     forest: Forest,
     granularity: str = "normal",
     fixed: Mapping[int, int] | None = None,
-    judged: Judged | None = None,
-) -> tuple[Forest, list[Choice]]:
+    judged: Estimate | None = None,
+) -> tuple[Forest, list[CategoryCount]]:
     """The number of categories below each label: the total that was `judged` the best, by these texts or by others,
     shared out among the labels as this forest has it; with the forest as it is to be cut."""
     fixed = fixed or {}
@@ -83,12 +83,12 @@ def choose(
     forest = if_even(forest, taken, fixed)
     shares = zip(*(forest.share_out(total, fixed) for total in (taken, low, high)), strict=True)
     return forest, [
-        given(own) if label in fixed else Choice(own, lowest, highest, _curve(judged, label, own), forest.even)
+        given(own) if label in fixed else CategoryCount(own, lowest, highest, _curve(judged, label, own), forest.even)
         for label, (own, lowest, highest) in enumerate(shares)
     ]
 
 
-def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Judged:
+def judge(forest: Forest, fixed: Mapping[int, int] | None = None) -> Estimate:
     """The total that makes the texts clear: by their mean silhouette, less three times the share of those below zero.
 
     Each total is shared out by cutting all trees at one height, so that a label is divided no finer than the others,
@@ -189,7 +189,7 @@ class _Tried:
         plausible = [total for total, even in found.items() if even.left >= AS_CLEAR and even.misplaced <= most]
         return min(plausible), taken, max(plausible)
 
-    def judged(self, take: Sequence[int]) -> Judged:
+    def judged(self, take: Sequence[int]) -> Estimate:
         """All that was tried, each label by itself."""
         for total in take:
             self.clear(total)
@@ -199,10 +199,10 @@ class _Tried:
             np.bincount(self.owner, self.scores[total] - MISPLACED * (self.scores[total] < 0), labels) / size
             for total in totals
         ]
-        return Judged(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
+        return Estimate(np.array([self.numbers[total] for total in totals]), np.array(clear), np.array(take))
 
 
-def _curve(judged: Judged, label: int, chosen: int) -> tuple[tuple[int, float], ...]:
+def _curve(judged: Estimate, label: int, chosen: int) -> tuple[tuple[int, float], ...]:
     """How clear each number of a label looked; of a chosen one that was not tried, between its neighbours."""
     curve = dict(zip(judged.numbers[:, label].tolist(), judged.clear[:, label].tolist(), strict=True))
     places = sorted(curve)

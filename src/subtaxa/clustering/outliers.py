@@ -15,7 +15,7 @@ SPREADS = 5.0  # below the category's median
 ENOUGH = 20  # texts of a category say how wide it is; fewer are helped out by the other categories
 
 
-def lowest_fit(features: Floats, place: Ints, clusters: Clusters) -> NDArray[np.float64]:
+def outlier_threshold(features: Floats, place: Ints, clusters: Clusters) -> NDArray[np.float64]:
     """The least similarity (K,) to its centroid at which a text still fits a category."""
     own = similarity_to(features, place, clusters)  # (N,)
     k = len(clusters)
@@ -27,7 +27,7 @@ def lowest_fit(features: Floats, place: Ints, clusters: Clusters) -> NDArray[np.
     return middle - SPREADS * 1.4826 * spread  # 1.4826: from the median deviation to the standard one of a bell curve
 
 
-def fits_nowhere(features: Floats, place: Ints, clusters: Clusters, lowest: NDArray[np.float64]) -> NDArray[np.bool_]:
+def is_outlier(features: Floats, place: Ints, clusters: Clusters, lowest: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which texts (n,) are less similar to their category than it allows."""
     return similarity_to(features, place, clusters) < lowest[place]
 

@@ -1,4 +1,4 @@
-"""Filing a corpus of Parquet files on a Ray cluster, by Ray Data.
+"""WorkingTaxonomy a corpus of Parquet files on a Ray cluster, by Ray Data.
 
 A partition is a few row groups of one input file. A worker reads it chunk by chunk, files the texts and writes one
 output file, whole or not at all: no worker holds more than a chunk, the next partition is handed out when a worker is
@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.assign import Filer
+from subtaxa.assign import Assigner
 from subtaxa.data.tables import write_frames
 from subtaxa.data.texts import iter_tables, resolve_text_column
 from subtaxa.engines.ray_start import connected
@@ -75,7 +75,7 @@ class RayAssign:
         _open(out, _identity(run, text, label), overwrite)
         left = [partition for partition in partitions if overwrite or not partition.done()]
         total = sum(partition.rows for partition in left)
-        with connected(self.address, self.workers), progress.step("Filing the texts", total) as step:
+        with connected(self.address, self.workers), progress.step("WorkingTaxonomy the texts", total) as step:
             for done in self._results(left, run, text, label):
                 if done["error"]:
                     raise InputError(done["error"])
@@ -201,12 +201,12 @@ class _FileBatch:
     def __init__(self, run: str, text: str | None, label: str | None) -> None:
         import torch
 
-        self.text, self.label, self.filer = text, label, Filer(Path(run))
+        self.text, self.label, self.assigner = text, label, Assigner(Path(run))
         if torch.cuda.is_available():
-            self.filer.model.encoder_.to(torch.device("cuda"))
+            self.assigner.model.encoder_.to(torch.device("cuda"))
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return self.filer.filed(frame, str(self.text), self.label)
+        return self.assigner.with_categories(frame, str(self.text), self.label)
 
 
 class _FilePartition(_FileBatch):
@@ -228,4 +228,4 @@ class _FilePartition(_FileBatch):
 
     def _filed(self, frame: pd.DataFrame, partition: Partition) -> pd.DataFrame:
         column = resolve_text_column(list(map(str, frame.columns)), self.text, partition.path)
-        return self.filer.filed(frame, column, self.label)
+        return self.assigner.with_categories(frame, column, self.label)

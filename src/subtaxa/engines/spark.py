@@ -1,4 +1,4 @@
-"""Filing texts in Spark: `frame.select("*", assign_udf("run")("text").alias("filed")).select("*", "filed.*")`."""
+"""Assigning texts in Spark: `frame.select("*", assign_udf("run")("text").alias("filed")).select("*", "filed.*")`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from subtaxa.assign import Filer
+from subtaxa.assign import Assigner
 from subtaxa.errors import SettingError
 
 COLUMNS = "category_id long, category string, category_label string, confidence double, outlier string"
@@ -26,8 +26,8 @@ def assign_udf(run: str | Path) -> Any:
     folder = Path(run).resolve()
 
     def assign(batches: Iterator[pd.Series]) -> Iterator[pd.DataFrame]:
-        filer = Filer(folder)
+        assigner = Assigner(folder)
         for texts in batches:
-            yield pd.DataFrame(filer.columns(["" if text is None else str(text) for text in texts]))
+            yield pd.DataFrame(assigner.columns(["" if text is None else str(text) for text in texts]))
 
     return pandas_udf(assign, COLUMNS)

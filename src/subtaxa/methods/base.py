@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from subtaxa.clustering.clusters import Clusters, Forest, categories
-from subtaxa.clustering.number_of_categories import Judged, choose, exactly
+from subtaxa.clustering.number_of_categories import Estimate, choose, exactly
 from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
 from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.encoders.tokens import Batch, Tokens
@@ -37,7 +37,7 @@ class TrainingData:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def even_categories(self, features: Floats, judged: Judged | None = None) -> Clusters | None:
+    def balanced_categories(self, features: Floats, judged: Estimate | None = None) -> Clusters | None:
         """The categories that these features (N, D) show, as many as were judged or else as we were told, if they are
         of one size."""
         forest = Forest(features, self.labels.cpu().numpy())
@@ -68,7 +68,7 @@ class Method:
     data: TrainingData
     tower: nn.Module  # the query encoder; the trainer may wrap it for several processes
 
-    judged: Judged | None = None  # how many categories the texts showed, if the method looked
+    judged: Estimate | None = None  # how many categories the texts showed, if the method looked
 
     # What `begin_epoch` retrieved: neighbours (N, k) and one mask (N, k) per filter stage, for whoever watches.
     mined: tuple[Tensor, Mapping[str, Tensor]] | None = None
@@ -121,14 +121,14 @@ class Method:
         return self.tower(*self.encoder.inputs(self._view(batch)))
 
     def _view(self, batch: Batch) -> Batch:
-        rate = float(self.settings.view_rate)
-        if self.settings.view == "replace":
+        rate = float(self.settings.augment_rate)
+        if self.settings.augment == "replace":
             ids = replace_tokens(batch.input_ids, batch.ordinary, rate, self.encoder.vocabulary)
             return batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were
-        if self.settings.view == "drop":
+        if self.settings.augment == "drop":
             return batch.with_(attention_mask=drop_tokens(batch.attention_mask, batch.ordinary, rate))
-        if self.settings.view == "shorten":
-            return shorten(batch, rate, self.settings.view_tokens)
+        if self.settings.augment == "shorten":
+            return shorten(batch, rate, self.settings.augment_tokens)
         return batch
 
 

@@ -76,7 +76,7 @@ def draw_anew(classifier: nn.Linear) -> None:
 class DeepCluster(Method):
     """DeepCluster: clusters of whitened features are the labels of the next epoch, for a new classifier each time."""
 
-    own: ClassVar = {"pretrain_epochs": 0, "view": "none", "coarse_weight": 0.0}
+    own: ClassVar = {"pretrain_epochs": 0, "augment": "none", "coarse_weight": 0.0}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

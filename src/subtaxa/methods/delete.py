@@ -3,7 +3,7 @@
 It is SimCSE with another view, head and temperature included; dropout stays on. The paper gives neither rate nor
 temperature: 30 % and SimCSE's 0.05 are our choice. "Deleted" tokens are hidden from attention and pooling, so the rest
 keep their positions; where lower layers are frozen and cached, only the trained layers do not see them. With
-`view="none"` what is left is SimCSE.
+`augment="none"` what is left is SimCSE.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from subtaxa.methods.simcse import SimCSE
 class Delete(SimCSE):
     """Delete: each text against a copy of it with words deleted."""
 
-    own: ClassVar = SimCSE.own | {"view": "drop", "view_rate": 0.3}
+    own: ClassVar = SimCSE.own | {"augment": "drop", "augment_rate": 0.3}
 
 
 class DeleteCE(Delete):

@@ -31,7 +31,7 @@ class DNA(QueueMethod):
         "coarse_weight": 1.0,
         "temperature": 0.07,
         "momentum": 0.99,
-        "rank_dimensions": 5,
+        "rank_top_m": 5,
         "rank_epochs": 1,
     }
     filters: ClassVar[tuple[str, ...]] = ("label", "reciprocal", "rank")
@@ -77,7 +77,7 @@ class DNA(QueueMethod):
             stages["reciprocal"] = kept = kept & self.reciprocal(neighbours, kept)
         if "rank" in self.filters and epoch < self.settings.rank_epochs:
             own = indices == torch.arange(len(indices), device=indices.device)[:, None]
-            same = rank_filter(queries, self.queue.rows, indices, min(self.settings.rank_dimensions, queries.shape[1]))
+            same = rank_filter(queries, self.queue.rows, indices, min(self.settings.rank_top_m, queries.shape[1]))
             stages["rank"] = kept & (same | own)
         return stages
 

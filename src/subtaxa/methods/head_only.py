@@ -23,8 +23,8 @@ class HeadOnly(SoftDNA):
         "epochs": 8,
         "batch_size": 256,
         "learning_rate": 1e-3,
-        "view": "drop",
-        "view_rate": 0.4,
+        "augment": "drop",
+        "augment_rate": 0.4,
     }
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:

@@ -23,7 +23,7 @@ from subtaxa.training.losses import info_nce
 class SimCSE(Method):
     """SimCSE: each text against itself under another dropout mask."""
 
-    own: ClassVar = {"view": "none", "temperature": 0.05, "coarse_weight": 0.0, "pretrain_epochs": 0}
+    own: ClassVar = {"augment": "none", "temperature": 0.05, "coarse_weight": 0.0, "pretrain_epochs": 0}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

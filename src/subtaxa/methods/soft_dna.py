@@ -45,9 +45,9 @@ class SoftDNA(QueueMethod):
         "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
-        "view": "shorten",
-        "view_rate": "auto",
-        "view_tokens": 128,
+        "augment": "shorten",
+        "augment_rate": "auto",
+        "augment_tokens": 128,
         "neighbours": "auto",
     }
 
@@ -68,7 +68,7 @@ class SoftDNA(QueueMethod):
 
     def find(self) -> Clusters | None:
         """The categories as they look now, if they are of one size."""
-        return self.data.even_categories(unit(self.compared().cpu().numpy()), self.judged)
+        return self.data.balanced_categories(unit(self.compared().cpu().numpy()), self.judged)
 
     def look_around(self, epoch: int, found: Clusters | None) -> dict[str, float]:
         """Pull each text to its neighbours in the coming epoch."""

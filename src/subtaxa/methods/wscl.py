@@ -58,7 +58,7 @@ def _log_sum(scores: Tensor) -> Tensor:
 class WSCL(RingMethod):
     """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
 
-    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "view": "none"}
+    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "augment": "none"}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

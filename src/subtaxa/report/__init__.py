@@ -16,7 +16,7 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from subtaxa.clustering.number_of_categories import Choice
+from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.report import writing
 from subtaxa.report.charts import choice_charts, columns, history_charts
 from subtaxa.report.content import Content, as_json
@@ -36,7 +36,7 @@ class ReportData:
     title: str
     content: Content
     n_skipped: int
-    numbers: Mapping[str, Choice]  # by label: how many categories it has and could have
+    numbers: Mapping[str, CategoryCount]  # by label: how many categories it has and could have
     history: Sequence[Mapping[str, float]]  # one mapping per epoch
     settings: Mapping[str, object]
     timings: Mapping[str, float]  # seconds by stage

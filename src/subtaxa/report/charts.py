@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from subtaxa.clustering.number_of_categories import Choice
+from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.report.writing import figure, is_number
 
 MANY = 40  # points; a longer curve marks its end only
@@ -56,7 +56,7 @@ def history_charts(history: Sequence[Mapping[str, float]]) -> Iterator[Chart]:
             yield replace(chart, dots=chart.points[-1:]) if len(curve) > MANY else chart
 
 
-def choice_charts(numbers: Mapping[str, Choice]) -> Iterator[tuple[Chart, Choice]]:
+def choice_charts(numbers: Mapping[str, CategoryCount]) -> Iterator[tuple[Chart, CategoryCount]]:
     """The labels whose number was chosen, each with its curve."""
     for label, choice in numbers.items():
         curve = [(number, clear) for number, clear in choice.curve if is_number(clear)]

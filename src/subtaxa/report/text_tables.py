@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from subtaxa.clustering.number_of_categories import Choice
+    from subtaxa.clustering.number_of_categories import CategoryCount
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH = 32  # characters of a curve at most
 
 
-def number_lines(numbers: Mapping[str, Choice]) -> Iterator[str]:
+def number_lines(numbers: Mapping[str, CategoryCount]) -> Iterator[str]:
     """One line per label."""
     width = min(24, max(map(len, numbers), default=0))
     for label, choice in numbers.items():
@@ -25,7 +25,7 @@ def number_lines(numbers: Mapping[str, Choice]) -> Iterator[str]:
         yield f"  {name:{width}}  {choice.chosen:3}, plausible {plausible(choice)}{shape}"
 
 
-def plausible(choice: Choice) -> str:
+def plausible(choice: CategoryCount) -> str:
     """The plausible numbers in words."""
     numbers = f"{choice.low}" if choice.low == choice.high else f"{choice.low} to {choice.high}"
     return f"{numbers}, all of one size" if choice.even else numbers

@@ -8,7 +8,7 @@ from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError
 from subtaxa.runs import layout
 from subtaxa.runs.save_and_load import save_edits, save_log
-from subtaxa.runtime.folder_lock import alone
+from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.edit_log import Edit, carry_out, numbered, read_log
@@ -28,14 +28,14 @@ class EditSession:
         """Carry out an edit and write it to the run's log."""
         carry_out(self.filing, edit)
         self.log.append(numbered(edit, self.log))
-        with alone(self.folder, WAIT):
+        with exclusive(self.folder, WAIT):
             self._check()
             save_log(self.model, self.log, self.folder)
 
     def finish(self) -> Taxonomy:
         """Bring all files of the run up to its log; the categories as they then are."""
         if self.log:
-            with alone(self.folder, WAIT):
+            with exclusive(self.folder, WAIT):
                 self._check()
                 self.model.follow(self.log)
                 save_edits(self.model, self.folder)

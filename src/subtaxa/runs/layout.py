@@ -36,7 +36,7 @@ from subtaxa.runtime.free_memory import available
 from subtaxa.taxonomy.categories import Taxonomy
 
 if TYPE_CHECKING:
-    from subtaxa.clustering.number_of_categories import Choice
+    from subtaxa.clustering.number_of_categories import CategoryCount
 
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
@@ -211,13 +211,13 @@ def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
     return found
 
 
-def read_numbers(facts: dict[str, Any]) -> dict[str, Choice]:
+def read_numbers(facts: dict[str, Any]) -> dict[str, CategoryCount]:
     """How many categories each label has and could have, as run.json tells it."""
-    from subtaxa.clustering.number_of_categories import Choice
+    from subtaxa.clustering.number_of_categories import CategoryCount
 
     try:
         return {
-            label: Choice(
+            label: CategoryCount(
                 row["chosen"],
                 row["low"],
                 row["high"],

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from subtaxa import __version__
-from subtaxa.clustering.calibration import Confidence, Fit
+from subtaxa.clustering.calibration import Calibration, Fit
 from subtaxa.clustering.clusters import Clusters
-from subtaxa.clustering.known_texts import Memory
+from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.label_errors import suspect_labels
 from subtaxa.data.tables import csv_text, parquet_bytes
 from subtaxa.data.texts import CoarseTexts
@@ -28,7 +28,7 @@ from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests, verify
 from subtaxa.runs.model_card import model_card
 from subtaxa.runtime.atomic_files import write_together
-from subtaxa.runtime.folder_lock import alone
+from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text, read_limited
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.edit_log import Edit, read_log, write_log
@@ -44,7 +44,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
     """Write everything, or nothing: the folder is filled only when all files are written."""
     layout.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(model, command)
-    with alone(folder), layout.staged(folder) as stage:
+    with exclusive(folder), layout.staged(folder) as stage:
         for name, content in _shown(model, facts).items():
             (stage / name).write_bytes(content)
         try:
@@ -59,8 +59,8 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         if model.vocabulary_ is not None:
             layout.write_arrays(stage / layout.WORDS, model.vocabulary_.arrays())
         (stage / layout.SUSPECTS).write_text(_suspects(model), encoding="utf-8", newline="")
-        if model.past_:
-            (stage / layout.PAST).write_bytes(model.past_.encode())
+        if model.earlier_edits_:
+            (stage / layout.PAST).write_bytes(model.earlier_edits_.encode())
         if model.edits_:
             for name, content in _edited(model, model.edits_).items():
                 (stage / name).write_bytes(content)
@@ -102,8 +102,8 @@ def run_facts(model: Discovery, command: str = "") -> dict[str, Any]:
         "settings": model.settings_.to_dict(),
         "labels": model.coarse_labels_,
         "next_id": model.trained_.next_id,
-        "numbers": {label: choice._asdict() for label, choice in model.numbers_.items()},
-        "confidence": {name: fit._asdict() for name, fit in model.confidence_._asdict().items()},
+        "numbers": {label: choice._asdict() for label, choice in model.n_categories_.items()},
+        "confidence": {name: fit._asdict() for name, fit in model.calibration_._asdict().items()},
         "data": {
             "source": os.path.basename(data.source),
             "text_column": data.text_column,
@@ -142,10 +142,10 @@ def load_run(cls: type[Discovery], folder: Path, backend: str) -> Discovery:
         model.map_ = arrays["map"]
         model.clusters_ = Clusters(arrays["centroids"], arrays["parents"])
         model.features_ = layout.read_arrays(folder / layout.FEATURES)["features"]
-        model.memory_ = Memory(arrays["memory_keys"], arrays["memory_categories"])
+        model.known_texts_ = KnownTexts(arrays["memory_keys"], arrays["memory_categories"])
         model.coarse_labels_ = [str(name) for name in facts["labels"]]
-        model.numbers_ = layout.read_numbers(facts)
-        model.confidence_ = Confidence(*(Fit(**facts["confidence"][name]) for name in Confidence._fields))
+        model.n_categories_ = layout.read_numbers(facts)
+        model.calibration_ = Calibration(*(Fit(**facts["confidence"][name]) for name in Calibration._fields))
         model.history_, model.timings_ = list(facts["history"]), dict(facts["timings"])
         model.data_ = _data(folder, facts["data"])
         next_id = int(facts["next_id"])
@@ -159,9 +159,9 @@ def load_run(cls: type[Discovery], folder: Path, backend: str) -> Discovery:
     model.taxonomy_ = replace(trained, editor=model.edit)
     _check_shapes(model, folder)
     model.edits_, past = [], folder / layout.PAST
-    model.past_ = read_limited(past, "replace") if past.exists() else ""
+    model.earlier_edits_ = read_limited(past, "replace") if past.exists() else ""
     model.trained_ = Trained(
-        model.labels_, model.clusters_, model.taxonomy_, model.memory_, model.confidences_, next_id
+        model.labels_, model.clusters_, model.taxonomy_, model.known_texts_, model.confidences_, next_id
     )
     if log.exists():
         _follow(model, log)
@@ -182,7 +182,7 @@ def _follow(model: Discovery, log: Path) -> None:
 def _check_shapes(model: Discovery, folder: Path) -> None:
     """All arrays must be of the kind and shape that they were written with, and name only what there is."""
     k, n, ids = len(model.taxonomy_), len(model.data_), [category.id for category in model.taxonomy_]
-    centroids, parents, memory = model.clusters_.centroids, model.clusters_.parents, model.memory_
+    centroids, parents, memory = model.clusters_.centroids, model.clusters_.parents, model.known_texts_
     consistent = (
         all(array.dtype.kind == "f" for array in (centroids, model.features_, model.map_, model.confidences_))
         and all(array.dtype.kind in "iu" for array in (parents, model.labels_, memory.keys, memory.categories))
@@ -290,7 +290,7 @@ def report_data(model: Discovery, facts: dict[str, Any]) -> ReportData:
         title=os.path.basename(model.data_.source) or "Texts",
         content=content,
         n_skipped=len(model.data_.skipped),
-        numbers=model.numbers_,
+        numbers=model.n_categories_,
         history=model.history_,
         settings={name: facts[name] for name in ("categories", "granularity", "seed")} | facts["settings"],
         timings=model.timings_,

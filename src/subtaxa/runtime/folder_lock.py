@@ -12,7 +12,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def alone(folder: Path, wait: float = 0.0) -> Iterator[None]:
+def exclusive(folder: Path, wait: float = 0.0) -> Iterator[None]:
     """Have a folder to oneself, or be refused after `wait` seconds; who has it already may ask again.
 
     The folder is made if need be, and removed at the end if nothing came into it.

@@ -17,7 +17,7 @@ import numpy as np
 
 from subtaxa.errors import InputError
 from subtaxa.taxonomy import edit_log
-from subtaxa.taxonomy.working_taxonomy import Filing
+from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 if TYPE_CHECKING:
     from subtaxa.discovery import Discovery
@@ -92,7 +92,7 @@ def _checked(correction: Any) -> dict[str, Any]:
     return {"do": kind, **{name: correction[name] for name in parts}}
 
 
-def _simple(filing: Filing, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _simple(filing: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The correction as edits there are."""
     if correction["do"] != "wrong":
         yield correction
@@ -104,7 +104,7 @@ def _simple(filing: Filing, correction: dict[str, Any]) -> Iterator[dict[str, An
         yield {"do": "move", "rows": rows, "to": to}
 
 
-def _next_best(filing: Filing, place: int) -> int:
+def _next_best(filing: WorkingTaxonomy, place: int) -> int:
     """The category nearest to a text, of those of its label that it is not in."""
     own, label = int(filing.category[place]), filing.labels[place]
     others = [c.id for c in filing.categories.values() if c.parent == label and c.id != own]

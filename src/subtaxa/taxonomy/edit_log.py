@@ -22,7 +22,7 @@ from subtaxa.clustering.merging import POWERS
 from subtaxa.errors import InputError
 from subtaxa.runtime.json_files import difference
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.working_taxonomy import Filing
+from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 if TYPE_CHECKING:
     from subtaxa.runtime.arrays import Floats, Ints
@@ -54,7 +54,7 @@ def standing(log: Iterable[Edit]) -> list[Edit]:
     return left
 
 
-def replayed(base: Filing, log: Iterable[Edit]) -> Filing:
+def replayed(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
     """The filing after all edits that stand; the base stays as it is."""
     log = list(log)
     filing = copy.copy(base)
@@ -67,7 +67,7 @@ def replayed(base: Filing, log: Iterable[Edit]) -> Filing:
     return filing
 
 
-def carry_out(filing: Filing, edit: Edit) -> None:
+def carry_out(filing: WorkingTaxonomy, edit: Edit) -> None:
     """Do to the filing what a line of the log says."""
     if edit["do"] == "merge":
         filing.merge(edit["categories"])
@@ -81,7 +81,7 @@ def carry_out(filing: Filing, edit: Edit) -> None:
         filing.move(edit["rows"], edit["to"])
 
 
-def make(kind: str, filing: Filing, log: Sequence[Edit], **what: Any) -> Edit:
+def make(kind: str, filing: WorkingTaxonomy, log: Sequence[Edit], **what: Any) -> Edit:
     """The edit that a person asks for; categories may be given by id or name."""
     taxonomy = filing.taxonomy()
 
@@ -99,14 +99,14 @@ def make(kind: str, filing: Filing, log: Sequence[Edit], **what: Any) -> Edit:
     return split(filing, known(what["category"]), what["into"])
 
 
-def merge(filing: Filing, categories: Sequence[int]) -> Edit:
+def merge(filing: WorkingTaxonomy, categories: Sequence[int]) -> Edit:
     """The edit that makes several categories one."""
     names = [repr(filing.check(i).name) for i in dict.fromkeys(categories)]
     says = f"merge {', '.join(names[1:])} into {names[0]}"
     return {"do": "merge", "categories": list(dict.fromkeys(categories)), "says": says}
 
 
-def split(filing: Filing, category: int, into: int | None = None) -> Edit:
+def split(filing: WorkingTaxonomy, category: int, into: int | None = None) -> Edit:
     """The edit that makes one category several, by the features of its texts; the largest part keeps the id."""
     old, members = filing.check(category), filing.members(category)
     features = filing.features[members]
@@ -127,7 +127,7 @@ def split(filing: Filing, category: int, into: int | None = None) -> Edit:
     return {"do": "split", "category": category, "parts": parts, "says": says}
 
 
-def rename(filing: Filing, category: int, name: str) -> Edit:
+def rename(filing: WorkingTaxonomy, category: int, name: str) -> Edit:
     """The edit that gives a category a name."""
     return {
         "do": "rename",
@@ -137,13 +137,13 @@ def rename(filing: Filing, category: int, name: str) -> Edit:
     }
 
 
-def name(filing: Filing, category: int, name: str, by: str) -> Edit:
+def name(filing: WorkingTaxonomy, category: int, name: str, by: str) -> Edit:
     """The edit that gives a category the name that a language model found."""
     says = f"{filing.check(category).name!r} is named {name!r} by {by}"
     return {"do": "name", "category": category, "name": name, "by": by, "says": says}
 
 
-def move(filing: Filing, rows: Sequence[int], to: int) -> Edit:
+def move(filing: WorkingTaxonomy, rows: Sequence[int], to: int) -> Edit:
     """The edit that files texts under another category."""
     rows = sorted({int(row) for row in rows})
     return {"do": "move", "rows": rows, "to": to, "says": f"move {_texts(len(rows))} to {filing.check(to).name!r}"}

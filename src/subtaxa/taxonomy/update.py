@@ -29,7 +29,7 @@ class Update(NamedTuple):
 
 def update(model: Discovery, texts: Sequence[str], labels: Sequence[str] | None, progress: Progress) -> Update:
     """Add texts to a fitted model. What was edited before is from then on part of the result: undo stops there."""
-    place, _, _, features = model.file(texts, labels, progress)
+    place, _, _, features = model.assign(texts, labels, progress)
     parents = model.clusters_.parents[place]  # (n,)
     coarse = [model.coarse_labels_[i] for i in parents]
     usual = float(np.median([c.size for c in model.taxonomy_]))

@@ -17,7 +17,7 @@ from subtaxa.taxonomy.naming import fresh_name, name_categories, representatives
 
 
 @dataclass
-class Filing:
+class WorkingTaxonomy:
     """The texts of a run with their categories. Ids are never used again, whatever becomes of their category."""
 
     texts: Sequence[str]

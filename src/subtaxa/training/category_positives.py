@@ -33,7 +33,7 @@ def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, N
     usual = np.median(margin[np.isfinite(margin)]) if np.isfinite(margin).any() else 1.0
     sure = np.clip(margin / max(float(usual), 1e-6), 1e-3, 1.0)  # (N,)
     sizes = np.bincount(own, minlength=len(clusters))
-    order = np.lexsort((-sure, own))  # by category, in it by sureness
+    order = np.lexsort((-sure, own))  # by category, in it by confidence_of
     places = np.arange(min(MEMBERS, int(sizes.max())))  # (k,)
     there = places < sizes[own][:, None]  # (N, k)
     begin = np.cumsum(sizes) - sizes  # (K,)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from subtaxa.clustering.clusters import Forest
-from subtaxa.clustering.number_of_categories import Judged, judge
+from subtaxa.clustering.number_of_categories import Estimate, judge
 from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime import processes
@@ -99,4 +99,4 @@ class QueueMethod(Method):
         self.positives = state["positives"].long().to(self.encoder.device)
         self.weights = state["weights"].to(self.encoder.device)
         if "judged_take" in state:
-            self.judged = Judged(*(state[f"judged_{name}"].numpy() for name in Judged._fields))
+            self.judged = Estimate(*(state[f"judged_{name}"].numpy() for name in Estimate._fields))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from subtaxa.clustering.number_of_categories import Judged
+from subtaxa.clustering.number_of_categories import Estimate
 from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Method, TrainingData
@@ -37,7 +37,7 @@ class Outcome:
     history: History
     before: Tensor  # (N, D) features of all texts before training
     after: Tensor  # (N, D)
-    judged: Judged | None = None  # how many categories the texts showed in between, if the method looked
+    judged: Estimate | None = None  # how many categories the texts showed in between, if the method looked
     words_kept: float = 0.0  # how much the words count beside the features
 
 

@@ -55,7 +55,7 @@ class Sizes:
             weights=sum(p.numel() for p in encoder.tower.parameters() if p.requires_grad),
             layers=encoder.depth - encoder.cut,
             width=int(getattr(config, "intermediate_size", 4 * encoder.dimensions)),
-            tokens=min(longest, settings.view_tokens) if settings.view == "shorten" else longest,
+            tokens=min(longest, settings.augment_tokens) if settings.augment == "shorten" else longest,
             batch=min(settings.batch_size, len(tokens)),
             chunk=encoder.chunk_tokens,
         )

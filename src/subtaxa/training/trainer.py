@@ -153,7 +153,9 @@ class Trainer:
         for parameter in self.apart:
             if parameter.grad is not None:
                 parameter.grad = processes.mean(parameter.grad)
-        self._check("gradient", self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.clip), batch)
+        self._check(
+            "gradient", self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.max_grad_norm), batch
+        )
         self.optimizer.step()
         self.optimizer.zero_grad()
         method.after_step(batch)

@@ -135,7 +135,7 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
     for seed in (1, 0):
         records += [
             with_discover(made_up(root, "hwu64", "soft-dna", 80.0 + 2 * seed, seed), 84.0),
-            with_discover(made_up(root, "hwu64", "soft-dna", 83.0, seed, changes={"view": "none"}), 80.0),
+            with_discover(made_up(root, "hwu64", "soft-dna", 83.0, seed, changes={"augment": "none"}), 80.0),
             made_up(root, "hwu64", "soft-dna", 70.0, seed, changes={"trained_layers": 2}),
             made_up(root, "hwu64", "soft-dna-momentum", 81.0, seed),
             with_discover(
@@ -181,7 +181,7 @@ def test_only_like_runs_are_parts_of_the_default(tmp_path: Path) -> None:
         made_up(root, "hwu64", "soft-dna", 80.0),
         made_up(root, "clinc", "soft-dna", 90.0),
         made_up(root, "hwu64", "soft-dna", limit=100),
-        made_up(root, "hwu64", "soft-dna", limit=100, changes={"view": "none"}),
+        made_up(root, "hwu64", "soft-dna", limit=100, changes={"augment": "none"}),
         made_up(root, "hwu64", "soft-dna", preset="paper"),
         made_up(root, "hwu64", "soft-dna", changes={"epochs": 4}),
         made_up(root, "hwu64", "soft-dna-one-sided", changes={"epochs": 2}),
@@ -215,7 +215,7 @@ def test_the_parts_do_not_disturb_the_rest(tmp_path: Path) -> None:
     before = write_comparison(records, tmp_path).split("### ")
     for seed in range(4):
         records += [made_up(root, "hwu64", name, 99.0, seed) for name in ("soft-dna-one-sided", "soft-dna-momentum")]
-        records += [made_up(root, "hwu64", "soft-dna", 99.0, seed, changes={"view": "none"})]
+        records += [made_up(root, "hwu64", "soft-dna", 99.0, seed, changes={"augment": "none"})]
     after = write_comparison(records, tmp_path).split("### ")
     assert after[:2] + after[3:-1] == before[:-1]
     assert after[-1].split("Runs: ")[0] == before[-1].split("Runs: ")[0]

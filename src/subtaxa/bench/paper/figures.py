@@ -74,7 +74,7 @@ def influence_of_k(records: list[Record], method: str = "dna") -> Figure:
 
 
 def influence_of_m(records: list[Record], method: str = "dna") -> Figure:
-    return _by_setting(records, method, "rank_dimensions", "m, components compared by the rank filter")
+    return _by_setting(records, method, "rank_top_m", "m, components compared by the rank filter")
 
 
 def maps(records: list[Record], method: str = "dna") -> Figure:

@@ -48,7 +48,7 @@ PRACTICE = {
 }
 REPEATED = ("bert", "kmeans", "dna", "down", "star", "wscl")  # three seeds
 EVERYWHERE = (*PRACTICE.values(), "bert", "dna", "down", "wscl")  # on CLINC and WOS-part too
-SWEEPS: dict[str, tuple[int, ...]] = {"neighbours": (15, 30, 60, 240), "rank_dimensions": (1, 2, 10)}  # figures 4 and 7
+SWEEPS: dict[str, tuple[int, ...]] = {"neighbours": (15, 30, 60, 240), "rank_top_m": (1, 2, 10)}  # figures 4 and 7
 
 
 def everything(preset: str, limit: int | None, changes: Mapping[str, Any]) -> Iterator[Job]:

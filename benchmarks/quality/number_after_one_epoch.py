@@ -28,7 +28,7 @@ from subtaxa.training.fit_encoder import encoder_for
 from subtaxa.training.trainer import Trainer
 
 
-class Judged(Exception):
+class Estimate(Exception):
     """The first epoch is over; carries what texts are compared by (N, D)."""
 
 
@@ -37,7 +37,7 @@ class UntilJudged(SoftDNA):
 
     def judge(self, epoch: int) -> None:
         if epoch == 1:
-            raise Judged(unit(self.compared().cpu().numpy()))
+            raise Estimate(unit(self.compared().cpu().numpy()))
 
 
 def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
@@ -62,7 +62,7 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
     true = np.array([len(set(fine[labels == label])) for label in range(len(names))])
     try:
         Trainer(settings, seed, Progress()).run("", UntilJudged(settings), encoder, training, int(settings.epochs))
-    except Judged as reached:
+    except Estimate as reached:
         return reached.args[0], labels, true
     raise AssertionError("a training of a single epoch is never judged")
 

@@ -148,7 +148,7 @@ def main() -> None:
     true = np.array([len(set(fine[labels == i])) for i in range(len(names))])
     forest = Forest(features, labels)
     rows = {"true number per label": true.tolist(), "true total": forest.share_out(int(true.sum()))}
-    rows["subtaxa"] = [model.numbers_[str(name)].chosen for name in names]
+    rows["subtaxa"] = [model.n_categories_[str(name)].chosen for name in names]
     seconds = {}
     for name, estimator in ESTIMATORS.items():
         begun = time.perf_counter()

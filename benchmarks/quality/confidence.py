@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     given = parser.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
-    filed = model.file(data.test.texts)
+    filed = model.assign(data.test.texts)
     record = {
         "command": f"benchmarks/confidence.py {given.dataset} {given.run.name}",
         "train": summary(model.confidences_, right(data.train.fine, model.labels_)),
