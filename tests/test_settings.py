@@ -1,4 +1,4 @@
-"""Settings and what follows from them: ranges, presets, method names, the learning rate and the seeds of the steps."""
+"""Settings: ranges, presets, method names, learning-rate schedules and the seed of each training step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHOLE = [name for name, f in NUMERIC.items() if str(f.type).startswith("int")]
 CHOICES = {f.name: f.metadata["choices"] for f in fields(Settings) if f.metadata["choices"]}
 numeric = pytest.mark.parametrize("name", NUMERIC)
 
-# The table "DNA, step by step" of the methods page.
+# The values in the paper's table of hyperparameters.
 PAPER = {
     "method": "dna",
     "pooling": "cls",
@@ -242,7 +242,7 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 def test_what_is_left_to_the_data_follows_it(
     texts: int, categories: int, k: int, epochs: int, layers: str, rate: float
 ) -> None:
-    """k the size of a category; epochs, views and what is trained the number of texts."""
+    """k follows the category size; epochs, augmentation and trained layers follow the number of texts."""
     auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto", augment_rate="auto")
     settings = auto.for_data(["short"] * texts, categories)
     found = (settings.neighbours, settings.epochs, settings.trained_layers, settings.augment_rate)

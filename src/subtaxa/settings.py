@@ -1,4 +1,4 @@
-"""Every setting of a fit, its allowed range, and the presets. A preset is data."""
+"""Every setting of a fit with its meaning, its allowed range and its value in each preset."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any, get_args, get_type_hints
 
 from subtaxa.errors import SettingError
 
-LONG = 400  # characters: then training every layer takes too long, and
-TOP_LAYERS = 2  # of them are trained, on what the others made of the texts once and for all
-FEW = 6400  # texts, a hundred steps an epoch: with fewer there is time to train all weights, and views must differ more
+# Texts are long if they average more than this many characters. Training every layer on them takes too long.
+LONG = 400
 
+# On long texts only this many layers are trained. The output of the layers below is computed once.
+TOP_LAYERS = 2
 
-# Settings of 0.1 under their new names. Runs and records of 0.1 hold the old ones.
+# A data set is small below this many texts, which is 100 steps per epoch at the usual batch size. There is then time to
+# train the word embeddings too, and stronger augmentation pays off.
+FEW = 6400
+
+# Old name to new name. Runs and records written by 0.1 hold the old names.
 RENAMED = {
     "clip": "max_grad_norm",
     "view": "augment",
@@ -24,57 +29,75 @@ RENAMED = {
     "view_tokens": "augment_tokens",
     "rank_dimensions": "rank_top_m",
 }
-BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}  # what can read new texts, and the libraries it needs
+
+# What can encode new texts, and the extra libraries each one needs.
+BACKENDS = {"torch": (), "onnx-int8": ("onnx", "onnxruntime")}
 
 
 def _setting(about: str, *, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
-    """A required dataclass field that knows its meaning and its range."""
+    """A required dataclass field with its meaning and its allowed range."""
     return field(metadata={"about": about, "low": low, "high": high, "choices": choices})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One value for every choice a fit makes. Build it with `Settings.from_preset`."""
+    """The value of every setting of a fit. Build it with `Settings.from_preset`."""
 
-    method: str = _setting("training method, see `subtaxa methods`")
-    encoder: str = _setting('"packaged", a model folder or a Hugging Face name')
-    pooling: str = _setting("how token features become one", choices=("model", "cls", "mean"))
-    max_tokens: int | str = _setting("longest text in tokens", low=3, high=32768, choices=("model",))
+    method: str = _setting("training method; `subtaxa methods` lists them")
+    encoder: str = _setting('text encoder: "packaged", a model folder or a Hugging Face model name')
+    pooling: str = _setting("how token features are pooled into one feature per text", choices=("model", "cls", "mean"))
+    max_tokens: int | str = _setting(
+        "maximum number of tokens per text; longer texts are truncated", low=3, high=32768, choices=("model",)
+    )
     trained_layers: int | str = _setting(
-        "layers trained, counted from the top; all with the word embeddings",
+        "number of layers to train, from the top; all includes the word embeddings, layers does not",
         low=0,
         high=1000,
         choices=("all", "layers", "auto"),
     )
     dropout: float | str = _setting(
-        "share of the encoder's states that a step leaves out", low=0.0, high=0.9, choices=("model",)
+        "dropout rate of the encoder during training", low=0.0, high=0.9, choices=("model",)
     )
-    pretrain_epochs: int = _setting("epochs of coarse cross-entropy before the method", low=0, high=10_000)
-    pretrain_patience: int = _setting("pretraining stops after this many epochs without gain", low=1, high=10_000)
-    pretrain_holdout: float = _setting("share held out to choose the best pretraining epoch", low=0.01, high=0.5)
-    epochs: int | str = _setting("epochs of the method", low=0, high=10_000, choices=("auto",))
-    batch_size: int = _setting("texts per step", low=1, high=65_536)
-    learning_rate: float = _setting("peak learning rate of AdamW", low=1e-9, high=1.0)
-    schedule: str = _setting("learning rate over the steps", choices=("constant", "linear", "cosine"))
-    warmup: float = _setting("share of the steps in which the learning rate rises", low=0.0, high=1.0)
+    pretrain_epochs: int = _setting("maximum number of epochs of pretraining on the coarse labels", low=0, high=10_000)
+    pretrain_patience: int = _setting("stop pretraining after this many epochs without improvement", low=1, high=10_000)
+    pretrain_holdout: float = _setting(
+        "share of the texts held out to choose the best pretraining epoch", low=0.01, high=0.5
+    )
+    epochs: int | str = _setting(
+        "number of training epochs, not counting pretraining", low=0, high=10_000, choices=("auto",)
+    )
+    batch_size: int = _setting("number of texts per training step", low=1, high=65_536)
+    learning_rate: float = _setting("peak learning rate of the AdamW optimiser", low=1e-9, high=1.0)
+    schedule: str = _setting(
+        "how the learning rate changes after the warm-up", choices=("constant", "linear", "cosine")
+    )
+    warmup: float = _setting("share of the training steps used for learning-rate warm-up", low=0.0, high=1.0)
     schedule_length: float = _setting(
-        "length of the schedule, in trainings: above 1 it is cut off", low=1.0, high=100.0
+        "length of the schedule relative to the training; above 1 the training ends before the schedule does",
+        low=1.0,
+        high=100.0,
     )
-    weight_decay: float = _setting("weight decay, not on biases and norms", low=0.0, high=1.0)
-    max_grad_norm: float = _setting("largest gradient norm", low=1e-6, high=1e6)
-    augment: str = _setting("how a training text is varied", choices=("replace", "drop", "shorten", "none"))
-    augment_rate: float | str = _setting("share of the tokens varied", low=0.0, high=0.9, choices=("auto",))
-    augment_tokens: int = _setting("longest view in tokens, if it is shortened", low=3, high=32768)
-    neighbours: int | str = _setting("k, neighbours per text", low=1, high=100_000, choices=("auto",))
-    momentum: float = _setting("α of the momentum encoder; 0 makes it the query encoder", low=0.0, high=0.9999)
-    temperature: float = _setting("τ of the contrastive loss", low=1e-3, high=10.0)
-    rank_top_m: int = _setting("m, components compared by the rank filter", low=1, high=100_000)
-    rank_epochs: int = _setting("epochs in which the rank filter is used", low=0, high=10_000)
-    coarse_weight: float = _setting("weight of the coarse cross-entropy", low=0.0, high=1e3)
+    weight_decay: float = _setting("weight decay; biases and normalisation layers are exempt", low=0.0, high=1.0)
+    max_grad_norm: float = _setting("gradients with a larger norm are scaled down to this norm", low=1e-6, high=1e6)
+    augment: str = _setting("how training texts are augmented", choices=("replace", "drop", "shorten", "none"))
+    augment_rate: float | str = _setting(
+        "share of the tokens that augmentation changes", low=0.0, high=0.9, choices=("auto",)
+    )
+    augment_tokens: int = _setting("maximum number of tokens per text with the augmentation shorten", low=3, high=32768)
+    neighbours: int | str = _setting(
+        "number of neighbours retrieved per text (k)", low=1, high=100_000, choices=("auto",)
+    )
+    momentum: float = _setting(
+        "momentum of the key encoder (α); 0 copies the query encoder after every step", low=0.0, high=0.9999
+    )
+    temperature: float = _setting("temperature of the contrastive loss (τ)", low=1e-3, high=10.0)
+    rank_top_m: int = _setting("number of largest components that the rank filter compares (m)", low=1, high=100_000)
+    rank_epochs: int = _setting("number of epochs, from the first, that use the rank filter", low=0, high=10_000)
+    coarse_weight: float = _setting("weight of the cross-entropy loss on the coarse labels", low=0.0, high=1e3)
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
-        """The preset's values with the given ones in their place, each checked. Old names of settings work too."""
+        """The settings of a preset with some values overridden. Every value is checked; old setting names still work."""
         overrides = {RENAMED.get(name, name): value for name, value in overrides.items()}
         if preset not in PRESETS:
             raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
@@ -91,7 +114,7 @@ class Settings:
         return replace(self, **changes)
 
     def for_data(self, texts: Sequence[str], n_categories: int) -> Settings:
-        """A copy in which nothing is "auto" any more."""
+        """A copy in which every "auto" is replaced by the value that suits the data."""
         k, epochs, layers = self.neighbours, self.epochs, self.trained_layers
         if layers == "auto":
             layers = TOP_LAYERS if are_long(texts) else "all" if len(texts) < FEW else "layers"
@@ -107,22 +130,22 @@ class Settings:
 
 
 def neighbours_for(n_texts: int, n_categories: int) -> int:
-    """A k a little below the size of a category, which serves best (the paper's figure 4, and its k of 120)."""
+    """A number of neighbours slightly below the mean category size, which works best (figure 4 of the paper)."""
     return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
 
 
 def epochs_for(n_texts: int) -> int:
-    """Four epochs of many texts, up to eight of few: two hundred steps or more, if batches are as usual."""
+    """Four epochs for large data sets, up to eight for small ones, which are then trained for about 200 steps."""
     return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
 
 
 def augment_rate_for(n_texts: int) -> float:
-    """The paper's quarter of the tokens; more of them if there are few texts."""
+    """The paper's rate of 0.25, or a higher one for small data sets."""
     return 0.4 if n_texts < FEW else 0.25
 
 
 def are_long(texts: Sequence[str]) -> bool:
-    """Whether the texts are abstracts and letters rather than questions and messages, on average."""
+    """Whether the texts are, on average, as long as abstracts or letters rather than questions or messages."""
     return sum(map(len, texts)) > LONG * len(texts)
 
 
@@ -135,7 +158,7 @@ _TYPES = {
 
 
 def about(name: str) -> str:
-    """One line on a setting: its meaning and what is allowed."""
+    """One line about a setting: its meaning and its allowed values."""
     return (
         f"{_FIELDS[name].metadata['about']} ({_allowed(name)})" if _allowed(name) else _FIELDS[name].metadata["about"]
     )
@@ -148,7 +171,8 @@ def _allowed(name: str) -> str:
 
 
 def check(name: str, value: Any) -> Any:
-    """The value in the setting's type, or an error that states the allowed range. Strings from a command line work."""
+    """Convert a value to the type of its setting, or raise an error that states the allowed values. Strings are accepted, as
+    on the command line."""
     data, kinds = _FIELDS[name].metadata, _TYPES[name]
     if isinstance(value, str) and (value in data["choices"] or (str in kinds and not data["choices"])):
         return value
@@ -165,24 +189,24 @@ def check(name: str, value: Any) -> Any:
 
 
 def check_backend(backend: str) -> None:
-    """Refuse a backend that there is not, or whose libraries are not there."""
+    """Refuse a backend that is unknown or whose libraries are not installed."""
     if backend not in BACKENDS:
         raise SettingError(f"unknown backend {backend!r}: use {' or '.join(BACKENDS)}")
     missing = [name for name in BACKENDS[backend] if importlib.util.find_spec(name) is None]
     if missing:
-        raise SettingError(f"the backend {backend} needs {' and '.join(missing)}: pip install 'subtaxa[onnx]'")
+        raise SettingError(f"the backend {backend!r} needs {' and '.join(missing)}: run `pip install 'subtaxa[onnx]'`")
 
 
 def whole_number(value: str, name: str, least: int = 0) -> int:
-    """The number that a person typed for `name`."""
+    """The whole number in a string that the user gave for `name`."""
     if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
         raise SettingError(f"{name} is {value!r}: it must be a whole number from {least} to {2**31 - 1}")
     return int(value)
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # Every value the paper gives. Its k and its longest text are per data set (k 120 / 250 / 120 and 30 / 200 / 10
-    # tokens for CLINC / WOS / HWU64). It names no schedule: linear with a warm-up of 10 % is our choice.
+    # The values of the paper. It gives `neighbours` and `max_tokens` per data set (120 / 250 / 120 neighbours and
+    # 30 / 200 / 10 tokens for CLINC / WOS / HWU64). It names no schedule; linear with 10 % warm-up is our choice.
     "paper": {
         "method": "dna",
         "encoder": "packaged",
@@ -211,7 +235,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rank_epochs": 1,
         "coarse_weight": 1.0,
     },
-    # What serves a user best on a CPU; the default method has its own (docs/default.md), the others get these.
+    # Values that suit most users on a CPU. A method's own settings take precedence over these.
     "default": {
         "method": "soft-dna",
         "pooling": "model",
@@ -226,5 +250,5 @@ PRESETS: dict[str, dict[str, Any]] = {
         "coarse_weight": 0.0,
     },
 }
-# A first look in little more than one reading of the texts: the encoder stays as it is (docs/default.md).
+# A quick first look: the texts are encoded once and the encoder is not trained.
 PRESETS["quick"] = {**PRESETS["default"], "method": "head-only"}

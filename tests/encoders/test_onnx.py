@@ -13,7 +13,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.cli.main import main
-from subtaxa.encoders.onnx import _is_whole
+from subtaxa.encoders.onnx import is_whole
 from subtaxa.errors import SettingError
 from subtaxa.runs.layout import GRAPH, GRAPH_NOTE
 
@@ -64,12 +64,12 @@ def test_the_graph_is_kept_and_made_again_when_anything_differs(run: Path, tmp_p
 def test_a_graph_whose_weights_are_elsewhere_is_not_whole(run: Path) -> None:
     Discovery.load(run, backend="onnx-int8").transform(NEW[:1])
     graph = onnx.load_model_from_string((run / GRAPH).read_bytes())
-    assert _is_whole(graph.SerializeToString())
+    assert is_whole(graph.SerializeToString())
     weight = graph.graph.initializer[0]
     weight.data_location = onnx.TensorProto.EXTERNAL
     weight.external_data.add(key="location", value="../../../etc/passwd")
-    assert not _is_whole(graph.SerializeToString())
-    assert not _is_whole(b"\xff\xff\xff")
+    assert not is_whole(graph.SerializeToString())
+    assert not is_whole(b"\xff\xff\xff")
 
 
 def test_the_command_takes_a_backend(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,5 +87,5 @@ def test_the_command_takes_a_backend(run: Path, tmp_path: Path, capsys: pytest.C
 
 def test_without_the_libraries_the_remedy_is_told(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subtaxa.settings.importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SettingError, match=r"needs onnx and onnxruntime: pip install 'subtaxa\[onnx\]'"):
+    with pytest.raises(SettingError, match=r"needs onnx and onnxruntime: run `pip install 'subtaxa\[onnx\]'`"):
         Discovery.load(run, backend="onnx-int8")
