@@ -20,7 +20,7 @@ lint: .venv/installed
 	.venv/bin/mypy
 
 bench: .venv/installed
-	.venv/bin/python benchmarks/speed_page.py ../shared/data
+	.venv/bin/python benchmarks/speed/speed_page.py ../shared/data
 
 soak: .venv/installed
 	.venv/bin/python soak/kill.py

@@ -1,10 +1,10 @@
-"""Is 80 % sure right 80 % of the time? The calibration of a run's probabilities against the fine labels.
+"""Check the calibration of a run: of the texts with a confidence of 80 %, are 80 % in the right category?
 
-    python benchmarks/confidence.py ../shared/data hwu64 RUN >> results/confidence.jsonl
+    python benchmarks/quality/confidence.py ../shared/data hwu64 RUN >> research/measurements/confidence.jsonl
 
-RUN is a folder that `benchmarks/discover.py ... --out RUN` kept. A text is right if its category is the one matched to
-its fine label when categories and fine labels are matched one to one, as for ACC. ECE is the expected calibration
-error over 15 bins of equal width. Training texts have their label, test texts have none.
+RUN is a run folder that `benchmarks/quality/discover.py ... --out RUN` kept. A text is right if its category is matched
+to its fine label when categories and fine labels are matched one to one, as for ACC. ECE is the expected calibration
+error over 15 bins of equal width. Training texts have a coarse label, test texts have none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from subtaxa.bench.datasets import load
 BINS = 15
 
 
-def right(fine: Sequence[str], category: np.ndarray) -> np.ndarray:
+def correct(fine: Sequence[str], category: np.ndarray) -> np.ndarray:
     """Which texts (N,) are in the category matched to their fine label."""
     truth, found = (np.unique(values, return_inverse=True)[1] for values in (np.array(fine), category))
     table = np.zeros((found.max() + 1, truth.max() + 1))
@@ -34,14 +34,15 @@ def right(fine: Sequence[str], category: np.ndarray) -> np.ndarray:
     return match[found] == truth
 
 
-def calibration_error(sure: np.ndarray, hit: np.ndarray) -> float:
-    place = np.minimum((sure * BINS).astype(int), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
-    return float(np.abs(np.bincount(place, sure, BINS) - np.bincount(place, hit, BINS))[count > 0].sum() / len(sure))
+def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    count = np.bincount(bins, minlength=BINS)
+    gaps = np.abs(np.bincount(bins, confidence, BINS) - np.bincount(bins, right, BINS))
+    return float(gaps[count > 0].sum() / len(confidence))
 
 
-def summary(sure: np.ndarray, hit: np.ndarray) -> dict[str, float]:
-    values = {"confidence": sure.mean(), "acc": hit.mean(), "ece": calibration_error(sure, hit)}
+def summary(confidence: np.ndarray, right: np.ndarray) -> dict[str, float]:
+    values = {"confidence": confidence.mean(), "acc": right.mean(), "ece": calibration_error(confidence, right)}
     return {name: round(float(value), 3) for name, value in values.items()}
 
 
@@ -50,11 +51,11 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     given = parser.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
-    filed = model.assign(data.test.texts)
+    assigned = model.assign(data.test.texts)
     record = {
-        "command": f"benchmarks/confidence.py {given.dataset} {given.run.name}",
-        "train": summary(model.confidences_, right(data.train.fine, model.labels_)),
-        "test": summary(filed.sure, right(data.test.fine, filed.place)),
+        "command": f"benchmarks/quality/confidence.py {given.dataset} {given.run.name}",
+        "train": summary(model.confidences_, correct(data.train.fine, model.labels_)),
+        "test": summary(assigned.sure, correct(data.test.fine, assigned.place)),
         "outliers": {"train": round(float(model.outliers_.mean()), 3)},
         "stability": round(float(np.mean([c.stability for c in model.taxonomy_ if c.stability is not None])), 3),
     }

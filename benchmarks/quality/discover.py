@@ -1,10 +1,12 @@
-"""`subtaxa discover` and `assign` on a benchmark, as a user would run them, scored with the fine labels afterwards.
+r"""Run `subtaxa discover` and `subtaxa assign` on a benchmark as a user would, and score the result.
 
-    python benchmarks/discover.py ../shared/data hwu64 [--seed 0] [--categories 64 or auto] >> results/discover.jsonl
+    python benchmarks/quality/discover.py ../shared/data hwu64 [--seed 0] [--categories 64 or auto] \
+        >> research/measurements/discover.jsonl
 
-It writes the training texts with their coarse labels to a CSV file, runs both commands as real processes, and prints
-one JSON record: the scores of the training texts as `discover` filed them and of the test texts as `assign` did, and
-the seconds that the commands took. Any further option goes to `discover`, for instance --engine ray --workers 2.
+The program writes the training texts with their coarse labels to a CSV file, runs both commands as real processes, and
+prints one JSON record: the scores of the training texts in `discover`'s categories, the scores of the test texts in
+`assign`'s categories, and the seconds of each command. Fine labels are used for scoring only. Other options are passed
+to `discover`, for instance `--engine ray --workers 2`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from common import column, cores, files, options, run, scored
+from common import column, options, run, scored, write_both_parts
+from joblib import cpu_count
 
 from subtaxa.bench.datasets import load
 
@@ -21,30 +24,30 @@ from subtaxa.bench.datasets import load
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--seed", default="0")
-    parser.add_argument("--categories", help='their number, or "auto" (default: the true number)')
+    parser.add_argument("--categories", help='number of categories, or "auto" (default: the true number)')
     parser.add_argument("--out", type=Path, help="keep the run folder here")
-    parser.add_argument("--processes", type=int, default=1, help="of discover, under torchrun (default: 1)")
+    parser.add_argument("--processes", type=int, default=1, help="processes of discover, under torchrun (default: 1)")
     given, more = parser.parse_known_args()
     data = load(given.dataset, given.data)
     categories = given.categories or str(data.n_fine)
-    with tempfile.TemporaryDirectory() as folder:
-        room = Path(folder)
-        out, assigned = given.out or room / "run", room / "assigned.csv"
-        texts, new = files(room, data, data.train.coarse)
-        how = ["--seed", given.seed, "--categories", categories, *more]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        out, assigned = given.out or folder / "run", folder / "assigned.csv"
+        train, test = write_both_parts(folder, data, data.train.coarse)
+        passed = ["--seed", given.seed, "--categories", categories, *more]
         several = f" --processes {given.processes}" if given.processes > 1 else ""
         seconds = {
-            "discover": run("discover", texts, *how, "--out", str(out), processes=given.processes),
-            "assign": run("assign", str(out), new, "--out", str(assigned)),
+            "discover": run("discover", train, *passed, "--out", str(out), processes=given.processes),
+            "assign": run("assign", str(out), test, "--out", str(assigned)),
         }
         record = {
-            "command": f"benchmarks/discover.py {given.dataset} {' '.join(how)}{several}",
+            "command": f"benchmarks/quality/discover.py {given.dataset} {' '.join(passed)}{several}",
             "texts": {"train": len(data.train), "test": len(data.test)},
             "categories": len(column(out / "categories.csv", "category_id")),
             "train": scored(data.train, out / "assignments.csv"),
             "test": scored(data.test, assigned),
             "seconds": seconds,
-            "cores": cores(),
+            "cores": cpu_count(),
         }
     print(json.dumps(record))
 

@@ -1,6 +1,6 @@
 """How many categories the texts show after the first epoch of a training that does not know their number.
 
-    python benchmarks/number_after_one_epoch.py ../shared/data hwu64 --seeds 0 1 >> results/number_after_one_epoch.jsonl
+    python benchmarks/quality/number_after_one_epoch.py ../shared/data hwu64 --seeds 0 1
 
 That is when `discover --categories auto` judges the number (how_many.py). The training is stopped there: so the number
 can be seen for several seeds in a quarter of the time. One JSON line for each seed.

@@ -1,6 +1,6 @@
 """How much of the silhouette is left when categories are forced to be of one size, and what that does to them.
 
-    python benchmarks/one_size.py ../shared/data clinc [RUN] [--spread 0.3] >> results/one_size.jsonl
+    python benchmarks/quality/one_size.py ../shared/data clinc [RUN] [--spread 0.3]
 
 Without RUN the features are those of the encoder as it comes; with a folder that `benchmarks/discover.py ... --out RUN`
 kept, the trained ones. One JSON line: for the true total and others around it, how much is left and the share of texts

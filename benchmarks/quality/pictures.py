@@ -1,27 +1,30 @@
-"""The README's pictures of a report, taken in headless Chromium.
+"""Take the README's screenshots of a report, in headless Chromium.
 
-    python benchmarks/pictures.py RUN
+    python benchmarks/quality/pictures.py RUN
 
-RUN is a run folder, as `benchmarks/discover.py ../shared/data clinc --categories auto --out RUN` keeps it. Writes
-docs/images/overview.png, map.png (the pointer on the first dot under the middle) and category.png (the largest one).
+RUN is a run folder, as `benchmarks/quality/discover.py ../shared/data clinc --categories auto --out RUN` keeps it. The
+program writes docs/images/overview.png, map.png (the pointer on a dot near the middle) and category.png (the largest
+category).
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
 from subtaxa import Discovery
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
-TIP = "!document.getElementById('tip').hidden"
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+TOOLTIP_IS_SHOWN = "!document.getElementById('tip').hidden"
 
 
 def main() -> None:
-    run = Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path)
+    run = parser.parse_args().run.resolve()
     largest = max(Discovery.load(run).taxonomy_, key=lambda category: category.size)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -31,10 +34,10 @@ def main() -> None:
         page.screenshot(path=IMAGES / "overview.png")
         page.locator("nav").get_by_role("link", name="Map").click()
         box = page.locator("#canvas").bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
-        across, down = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.6
+        x, y = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.6
         for step in range(40):
-            page.mouse.move(across + 4 * step, down)
-            if page.evaluate(TIP):
+            page.mouse.move(x + 4 * step, y)
+            if page.evaluate(TOOLTIP_IS_SHOWN):
                 break
         page.screenshot(path=IMAGES / "map.png")
         page.evaluate(f"location.hash = 'category-{largest.id}'")

@@ -1,10 +1,12 @@
-"""Coarse labels that are wrong: are they found, and what do they cost?
+r"""Give some texts a wrong coarse label: does subtaxa find them, and what do they cost?
 
-    python benchmarks/wrong_labels.py ../shared/data hwu64 [--flip 0.05] [--seed 0] >> results/wrong_labels.jsonl
+    python benchmarks/quality/wrong_labels.py ../shared/data hwu64 [--flip 0.05] [--seed 0] \
+        >> research/measurements/wrong_labels.jsonl
 
-A share of the training texts gets another coarse label at random. `subtaxa discover` runs on the result; what counts is
-how many of the first so many texts of its suspect_labels.csv were really flipped, and the ACC of the test texts as
-`assign` files them, to be compared with a run without flips (benchmarks/discover.py).
+A share of the training texts gets another coarse label at random, then `subtaxa discover` runs on the result. The
+program reports how many of the first rows of suspect_labels.csv were really flipped (as many rows as were flipped), and
+the scores of the test texts in `assign`'s categories. Compare those with a run without flips
+(benchmarks/quality/discover.py).
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import column, cores, files, options, run, scored
+from common import column, options, run, scored, write_both_parts
+from joblib import cpu_count
 
 from subtaxa.bench.datasets import load
 
 
 def main() -> None:
     parser = options(__doc__)
-    parser.add_argument("--flip", type=float, default=0.05)
+    parser.add_argument("--flip", type=float, default=0.05, help="share of the labels to change (default: 0.05)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--categories", help='their number, or "auto" (default: the true number)')
+    parser.add_argument("--categories", help='number of categories, or "auto" (default: the true number)')
     given = parser.parse_args()
     data = load(given.dataset, given.data)
     categories = given.categories or str(data.n_fine)
@@ -33,17 +36,17 @@ def main() -> None:
     coarse = list(data.train.coarse)
     for i in flipped.tolist():
         coarse[i] = str(rng.choice([name for name in names if name != coarse[i]]))
-    with tempfile.TemporaryDirectory() as folder:
-        room = Path(folder)
-        texts, new = files(room, data, coarse)
-        out, assigned = room / "run", room / "assigned.csv"
-        seconds = run("discover", texts, "--categories", categories, "--seed", str(given.seed), "--out", str(out))
-        run("assign", str(out), new, "--out", str(assigned))
-        row = {int(number): i for i, number in enumerate(column(out / "assignments.csv", "row"))}
-        listed = [row[int(number)] for number in column(out / "suspect_labels.csv", "row")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train, test = write_both_parts(folder, data, coarse)
+        out, assigned = folder / "run", folder / "assigned.csv"
+        seconds = run("discover", train, "--categories", categories, "--seed", str(given.seed), "--out", str(out))
+        run("assign", str(out), test, "--out", str(assigned))
+        index = {int(number): i for i, number in enumerate(column(out / "assignments.csv", "row"))}
+        listed = [index[int(number)] for number in column(out / "suspect_labels.csv", "row")]
         first = listed[: len(flipped)]
         record = {
-            "command": f"benchmarks/wrong_labels.py {given.dataset} --flip {given.flip} --seed {given.seed} "
+            "command": f"benchmarks/quality/wrong_labels.py {given.dataset} --flip {given.flip} --seed {given.seed} "
             f"--categories {categories}",
             "flipped": len(flipped),
             "listed": len(listed),
@@ -51,7 +54,7 @@ def main() -> None:
             "recall_at_flipped": round(float(np.isin(flipped, first).mean()), 3),
             "test": scored(data.test, assigned),
             "seconds": seconds,
-            "cores": cores(),
+            "cores": cpu_count(),
         }
     print(json.dumps(record))
 

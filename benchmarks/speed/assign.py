@@ -1,7 +1,7 @@
-"""Assigning new texts, against `SentenceTransformer.encode` of the same model, and with 8-bit weights against without.
+"""Compare `assign` with `SentenceTransformer.encode` of the same model, and 8-bit weights with 32-bit weights.
 
-A run of the default on part of HWU64 files texts that it has not seen. All three take turns, so that a noisy
-machine disturbs them alike; each ratio is the median over the rounds.
+A run of the default method on part of HWU64 assigns texts that it has not seen. All three candidates take turns, so
+that other processes disturb them alike; each ratio is the median over the rounds.
 """
 
 from __future__ import annotations
@@ -13,57 +13,61 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from measurement import Measurement
 from sentence_transformers import SentenceTransformer
-from speed.rows import Row
 
 from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset
 
 TRAINED, NEW, ROUNDS = 2000, 2000, 5
-LIMIT = "the same texts; this needs a processor with instructions for products of 8 bits (VNNI)"
+NEEDS_VNNI = "the same texts; needs a processor with 8-bit dot products (VNNI)"
 
 
-def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int = ROUNDS) -> list[Row]:
+def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int = ROUNDS) -> list[Measurement]:
     known = data.limited(trained)
     seen = set(known.train.texts)
     unseen = [text for text in data.train.texts if text not in seen]
     new = unseen[:texts]
-    with tempfile.TemporaryDirectory() as room:
-        folder = Path(room) / "run"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "run"
         model = Discovery(data.n_fine).fit(known.train.texts, known.train.coarse)
         model.save(folder)
-        rounded = Discovery.load(folder, backend="onnx-int8")
+        int8 = Discovery.load(folder, backend="onnx-int8")
         bare = SentenceTransformer(str(folder / "model"), device="cpu")
-        works: dict[str, Callable[[], Any]] = {
+        candidates: dict[str, Callable[[], Any]] = {
             "bare": lambda: bare.encode(new, show_progress_bar=False),
             "ours": lambda: model.assign(new),
-            "int8": lambda: rounded.assign(new),
+            "int8": lambda: int8.assign(new),
         }
-        same = float((model.assign(unseen).place == rounded.assign(unseen).place).mean())  # also exports
-        for work in works.values():
-            work()  # to warm up
-        spent = _turns(works, rounds)
-    ours, int8 = (
-        f"HWU64, {len(new):,} new texts, {len(new) / statistics.median(spent[name]):.0f} a second"
+        # The first call with 8-bit weights also exports the model.
+        same = float((model.assign(unseen).place == int8.assign(unseen).place).mean())
+        for work in candidates.values():
+            work()  # Each candidate is warmed up once.
+        spent = _take_turns(candidates, rounds)
+    ours, rounded = (
+        f"HWU64, {len(new):,} new texts, {len(new) / statistics.median(spent[name]):.0f} per second"
         for name in ("ours", "int8")
     )
+    bare_name = "SentenceTransformer.encode"
     return [
-        Row("filing new texts, against SentenceTransformer.encode", _ratio(spent, "bare", "ours"), 1, True, ours),
-        Row("filing with onnx-int8, against SentenceTransformer.encode", _ratio(spent, "bare", "int8"), 2, True, int8),
-        Row("filing with onnx-int8, against filing without", _ratio(spent, "ours", "int8"), 2, True, LIMIT),
-        Row("texts that onnx-int8 files alike", same, 0.98, True, f"of {len(unseen):,} new texts", ""),
+        Measurement(f"assign, relative to {bare_name}", _ratio(spent, "bare", "ours"), 1, True, ours),
+        Measurement(f"assign with onnx-int8, relative to {bare_name}", _ratio(spent, "bare", "int8"), 2, True, rounded),
+        Measurement("assign with onnx-int8, relative to 32 bits", _ratio(spent, "ours", "int8"), 2, True, NEEDS_VNNI),
+        Measurement(
+            "texts that onnx-int8 assigns to the same category", same, 0.98, True, f"{len(unseen):,} new texts", ""
+        ),
     ]
 
 
-def _turns(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    spent: dict[str, list[float]] = {name: [] for name in works}
+def _take_turns(candidates: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    spent: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
-        for name, work in works.items():
-            begun = time.perf_counter()
+        for name, work in candidates.items():
+            start = time.perf_counter()
             work()
-            spent[name].append(time.perf_counter() - begun)
+            spent[name].append(time.perf_counter() - start)
     return spent
 
 
-def _ratio(spent: dict[str, list[float]], slow: str, quick: str) -> float:
-    return statistics.median(a / b for a, b in zip(spent[slow], spent[quick], strict=True))
+def _ratio(spent: dict[str, list[float]], slow: str, fast: str) -> float:
+    return statistics.median(a / b for a, b in zip(spent[slow], spent[fast], strict=True))

@@ -1,7 +1,7 @@
-"""An epoch of training against the bare transformer on the very same inputs, and where the rest of the time goes.
+"""Compare an epoch of training with the bare transformer on the same inputs.
 
-Every call of an encoder is noted while the trainer works; right after each step the same inputs go through a copy of
-the bare transformer, backward too where the step went backward. So both are disturbed alike by a noisy machine.
+Every call of an encoder is recorded while the trainer works. Right after each step, the same inputs go through a copy
+of the bare transformer, with a backward pass where the step had one. Both are thus disturbed alike by other processes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from common import coarse_numbers
-from speed.rows import Row
+from measurement import Measurement
 from torch import Tensor, nn
 
 from subtaxa.bench.datasets import Dataset
@@ -24,11 +23,12 @@ from subtaxa.settings import Settings
 from subtaxa.training.fit_encoder import encoder_for
 from subtaxa.training.trainer import Trainer
 
-Call = tuple[Tensor, Tensor, bool]  # inputs, mask, and whether it goes backward
+# Inputs, mask, and whether there is a backward pass.
+Call = tuple[Tensor, Tensor, bool]
 
 
-class Notes:
-    """What went through the encoders since the last look, and the seconds spent here and there."""
+class Recorder:
+    """The encoder calls since the last replay, and the seconds spent by us and by the bare transformer."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -36,21 +36,21 @@ class Notes:
         self.tokens = self.padding = 0
 
     def watch(self, tower: nn.Module) -> None:
-        tower.register_forward_pre_hook(self._note)
+        tower.register_forward_pre_hook(self._record)
 
-    def _note(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+    def _record(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         inputs, mask = args[:2]
         self.calls.append((inputs.detach(), mask, torch.is_grad_enabled() and module.training))
 
     def replay(self, bare: nn.Module, ours: float) -> None:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for inputs, mask, back in self.calls:
             with torch.set_grad_enabled(back):
                 out = bare(input_ids=inputs, attention_mask=mask.long()).last_hidden_state  # (B, L, D)
             if back:
                 out.sum().backward()
                 bare.zero_grad()
-        self.spent["bare"] += time.perf_counter() - begun
+        self.spent["bare"] += time.perf_counter() - start
         self.spent["ours"] += ours
         self.tokens += sum(mask.numel() for _, mask, _ in self.calls)
         self.padding += sum(int((~mask.bool()).sum()) for _, mask, _ in self.calls)
@@ -58,44 +58,44 @@ class Notes:
 
 
 class Compared(Trainer):
-    """The trainer, with the bare transformer after each of its steps."""
+    """A trainer that runs the bare transformer after each of its steps."""
 
-    notes: Notes
+    recorder: Recorder
     bare: nn.Module
 
     def _step(self, index: Tensor) -> float:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         loss = super()._step(index)
-        self.notes.replay(self.bare.train(), time.perf_counter() - begun)
+        self.recorder.replay(self.bare.train(), time.perf_counter() - start)
         return loss
 
 
-def measure(data: Dataset, method: str, epochs: int = 2) -> list[Row]:
-    """Two epochs, so that the second retrieval works on trained features. All layers are trained."""
-    labels = coarse_numbers(data.train)
+def measure(data: Dataset, method: str, epochs: int = 2) -> list[Measurement]:
+    """Two epochs by default, so that the second retrieval works on trained features. All layers are trained."""
+    labels = torch.from_numpy(data.train.coarse_codes)
     own = {**method_class(method).own, "trained_layers": "all", "epochs": epochs}
     settings = Settings.from_preset(method=method, **own).for_data(data.train.texts, data.n_fine)
     encoder = encoder_for(settings)
-    trainer, notes, learner = Compared(settings, 0, Progress()), Notes(), method_class(method)(settings)
-    trainer.notes, trainer.bare = notes, copy.deepcopy(encoder.tower.transformer)
-    _between(learner, notes, trainer.bare)
+    trainer, recorder, learner = Compared(settings, 0, Progress()), Recorder(), method_class(method)(settings)
+    trainer.recorder, trainer.bare = recorder, copy.deepcopy(encoder.tower.transformer)
+    _record_from_start(learner, recorder, trainer.bare)
     training = TrainingData(encoder.tokenise(data.train.texts), labels, data.n_coarse, data.n_fine)
     trainer.run("", learner, encoder, training, epochs)
-    how = f"HWU64, {epochs} epochs of {len(labels):,} texts, all layers, {notes.spent['bare']:.0f} s of bare arithmetic"
+    how = f"HWU64, {epochs} epochs of {len(labels):,} texts, all layers, bare {recorder.spent['bare']:.0f} s"
     return [
-        Row(
-            f"an epoch of {method}, against the bare encoder",
-            notes.spent["ours"] / notes.spent["bare"],
+        Measurement(
+            f"an epoch of {method}, relative to the bare encoder",
+            recorder.spent["ours"] / recorder.spent["bare"],
             1.15,
             False,
             how,
         ),
-        Row(f"padding of {method}", notes.padding / notes.tokens, 0.1, False, "of all tokens that go through it", ""),
+        Measurement(f"padding of {method}", recorder.padding / recorder.tokens, 0.1, False, "share of all tokens", ""),
     ]
 
 
-def _between(method: Method, notes: Notes, bare: nn.Module) -> None:
-    """Watch the method's encoders from its start on; its retrieval is an epoch's work as well."""
+def _record_from_start(method: Method, recorder: Recorder, bare: nn.Module) -> None:
+    """Record the method's encoders from its start. Its retrieval counts as part of the epoch."""
     start: Callable[..., None] = method.start
     begin: Callable[[int], dict[str, float]] = method.begin_epoch
 
@@ -103,12 +103,12 @@ def _between(method: Method, notes: Notes, bare: nn.Module) -> None:
         start(*args)
         for name, module in method.modules().items():
             if name in ("tower", "momentum"):
-                notes.watch(module)
+                recorder.watch(module)
 
     def begun(epoch: int) -> dict[str, float]:
         since = time.perf_counter()
         log = begin(epoch)
-        notes.replay(bare.eval(), time.perf_counter() - since)
+        recorder.replay(bare.eval(), time.perf_counter() - since)
         return log
 
     method.start, method.begin_epoch = started, begun  # type: ignore[method-assign]

@@ -1,11 +1,10 @@
-"""How soon the report's page is usable, and how smooth its map: pages of a run, of 20,000 and of 50,000 texts.
+"""Measure how soon the report is usable and how smooth its map is, for a run and for 20,000 and 50,000 texts.
 
-    python benchmarks/report_page.py RUN >> results/report_page.jsonl
+    python benchmarks/speed/report_page.py RUN >> research/measurements/report_page.jsonl
 
-RUN is a run folder; the larger pages repeat its texts. In headless Chromium, a page is usable when its categories are
-shown and the search answers. The record has the seconds until then, until the map is drawn, and for a step of
-zooming, of five openings the middle one, and the size of the file; and how long the browser needs for an empty page on
-the same machine, to compare with.
+RUN is a run folder; the larger reports repeat its texts. In headless Chromium, a report is usable when its categories
+are shown and the search responds. Each JSON record has the median of five loads: seconds until the report is usable,
+until the map is drawn, and for one zoom step; also the file size, and the seconds for an empty page on this machine.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import cores
+from joblib import cpu_count
 from playwright.sync_api import sync_playwright
 
 from subtaxa.discovery import Discovery
@@ -28,11 +27,11 @@ from subtaxa.report import ReportData, render_report
 from subtaxa.runs import layout
 from subtaxa.runs.save_and_load import report_data
 
-OPENINGS, LARGER = 5, (20_000, 50_000)
+LOADS, LARGER = 5, (20_000, 50_000)
 
 
 def enlarged(data: ReportData, number: int) -> ReportData:
-    """The same report with its texts over and over until there are so many, each at a place of its own."""
+    """The same report with its texts repeated up to a number, each at a map position of its own."""
     content, rng = data.content, np.random.default_rng(0)
     some = np.arange(number) % len(content.texts)
     return replace(
@@ -52,28 +51,28 @@ def enlarged(data: ReportData, number: int) -> ReportData:
 ZOOMING = """async () => {
   const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
   const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-  const begun = performance.now();
+  const start = performance.now();
   for (let i = 0; i < 20; i++) {
     const place = { clientX: box.x + 300, clientY: box.y + 200, deltaY: i < 10 ? -40 : 40, cancelable: true };
     canvas.dispatchEvent(new WheelEvent("wheel", place));
     await frame();
   }
-  return (performance.now() - begun) / 20 / 1000;
+  return (performance.now() - start) / 20 / 1000;
 }"""
 
 
-def opened(browser: Any, page_file: Path) -> dict[str, float]:
+def load(browser: Any, page_file: Path) -> dict[str, float]:
     page = browser.new_page(viewport={"width": 1280, "height": 860})
-    begun = time.perf_counter()
+    start = time.perf_counter()
     page.goto(page_file.as_uri())
     page.wait_for_selector("#tree th a")
     page.locator("#search").fill("the")
     page.wait_for_selector("#matches:not(:empty)")
-    usable = time.perf_counter() - begun
-    begun = time.perf_counter()
+    usable = time.perf_counter() - start
+    start = time.perf_counter()
     page.locator("nav").get_by_role("link", name="Map").click()
     page.wait_for_selector("#canvas[data-names]")
-    drawn = time.perf_counter() - begun
+    drawn = time.perf_counter() - start
     step = page.evaluate(ZOOMING)
     page.close()
     return {"usable": usable, "map": drawn, "zoom step": step}
@@ -84,14 +83,18 @@ def measured(browser: Any, data: ReportData, folder: Path) -> dict[str, Any]:
     page_file.write_text(render_report(data), encoding="utf-8")
     empty.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
     page = browser.new_page()
-    begun = time.perf_counter()
+    start = time.perf_counter()
     page.goto(empty.as_uri())
-    nothing = time.perf_counter() - begun
+    empty_seconds = time.perf_counter() - start
     page.close()
-    found = [opened(browser, page_file) for _ in range(OPENINGS)]
+    found = [load(browser, page_file) for _ in range(LOADS)]
     middle = {name: round(statistics.median(one[name] for one in found), 3) for name in found[0]}
     size = round(page_file.stat().st_size / 1e6, 2)
-    return {"texts": len(data.content.texts), "megabytes": size, "seconds": {**middle, "empty page": round(nothing, 2)}}
+    return {
+        "texts": len(data.content.texts),
+        "megabytes": size,
+        "seconds": {**middle, "empty page": round(empty_seconds, 2)},
+    }
 
 
 def main() -> None:
@@ -104,8 +107,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
         for shown in (data, *(enlarged(data, number) for number in LARGER)):
             found = measured(browser, shown, Path(folder))
-            record = {"command": f"benchmarks/report_page.py {given.run.name}", **found}
-            print(json.dumps(record | {"cores": cores()}))
+            record = {"command": f"benchmarks/speed/report_page.py {given.run.name}", **found}
+            print(json.dumps(record | {"cores": cpu_count()}))
         browser.close()
 
 

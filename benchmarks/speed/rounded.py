@@ -1,14 +1,14 @@
-"""Where the time of `--backend onnx-int8` goes, and how much quicker its products are than those of 32 bits.
+"""Profile `--backend onnx-int8`: where its time goes, and how much faster its products are than 32-bit ones.
 
-    cd benchmarks && python -m speed.rounded run        of a run folder; one thread
+    python benchmarks/speed/rounded.py RUN        one thread
 
 B texts in a batch, L tokens, D dimensions.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -16,19 +16,20 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
-from speed.rows import seconds
+from measurement import seconds
 
 from subtaxa import Discovery
 from subtaxa.encoders.onnx import SLOW, session_options
 
-BATCH, LENGTH, TIMES = 16, 12, 50  # texts and tokens of a typical batch
+# Texts and tokens of a typical batch, and the number of repetitions.
+BATCH, LENGTH, TIMES = 16, 12, 50
 PRODUCTS = ("DynamicQuantizeMatMul", "MatMulIntegerToFloat")
 
 
-def profile(graph: Path, room: Path) -> Counter[str]:
-    """Milliseconds of each kind of operation in one batch."""
+def profile(graph: Path, folder: Path) -> Counter[str]:
+    """Milliseconds per batch of each kind of operation."""
     options = session_options()
-    options.enable_profiling, options.profile_file_prefix = True, str(room / "profile")
+    options.enable_profiling, options.profile_file_prefix = True, str(folder / "profile")
     session = onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"], disabled_optimizers=SLOW)
     ids = np.random.default_rng(0).integers(1000, 20000, (BATCH, LENGTH))  # (B, L)
     for _ in range(TIMES):
@@ -40,13 +41,16 @@ def profile(graph: Path, room: Path) -> Counter[str]:
     return spent
 
 
-def main(run: Path) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path)
+    run = parser.parse_args().run
     torch.set_num_threads(1)
     model = Discovery.load(run, backend="onnx-int8")
-    model.transform(["a text"])  # exports
+    model.transform(["a text"])  # The first call exports the model.
     layers = [part for part in model.encoder_.tower.transformer.modules() if isinstance(part, torch.nn.Linear)]
-    with tempfile.TemporaryDirectory() as room:
-        spent = profile(run / "model-int8.onnx", Path(room))
+    with tempfile.TemporaryDirectory() as folder:
+        spent = profile(run / "model-int8.onnx", Path(folder))
     rows = {size: torch.randn(BATCH * LENGTH, size) for size in {part.in_features for part in layers}}  # (B·L, D)
 
     def products() -> None:
@@ -54,12 +58,12 @@ def main(run: Path) -> None:
             for part in layers:
                 part(rows[part.in_features])
 
-    ours, plain = sum(spent[name] for name in PRODUCTS), 1000 * seconds(products, TIMES)
-    print("| operation | milliseconds | of the time |\n|---|---|---|")
+    int8, float32 = sum(spent[name] for name in PRODUCTS), 1000 * seconds(products, TIMES)
+    print("| operation | milliseconds | share of the time |\n|---|---|---|")
     for name, value in spent.most_common(10):
         print(f"| {name} | {value:.2f} | {100 * value / spent.total():.1f} % |")
-    print(f"\nthe products take {ours:.1f} ms, in 32 bits {plain:.1f} ms: {plain / ours:.2f} times as long")
+    print(f"\nproducts: {int8:.1f} ms with 8 bits, {float32:.1f} ms with 32 bits, a ratio of {float32 / int8:.2f}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

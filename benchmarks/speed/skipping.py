@@ -1,14 +1,16 @@
-"""What can be skipped, and what that costs: the time of an epoch of the default on HWU64 beside its scores.
+"""Measure what can be skipped in training and what it costs: time per epoch on HWU64 next to the scores.
 
-    cd benchmarks && python -m speed.skipping ../../shared/data             each kind's time, beside the records' scores
-    cd benchmarks && python -m speed.skipping ../../shared/data arithmetic  other arithmetic, on the bare encoder
+    python benchmarks/speed/skipping.py ../shared/data                 time of each variant, next to recorded scores
+    python benchmarks/speed/skipping.py ../shared/data --arithmetic    other number formats, on the bare encoder
 
-Times are ratios to the default's, from part of the texts, all kinds taking turns; scores are the means of the records
-in results/runs (`subtaxa bench run`). An epoch is one that begins with reading all texts, as all but the first do.
+Times are ratios to the default's, measured on part of the texts, with all variants taking turns. Scores are means over
+the records in research/runs (`subtaxa bench run`). The epoch is one that starts by encoding all texts, as all but the
+first do.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -19,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from common import coarse_numbers
-from speed.rows import seconds
+from measurement import seconds
 
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.bench.paper.summary import scores
@@ -34,22 +35,25 @@ from subtaxa.training.fit_encoder import encoder_for
 from subtaxa.training.trainer import Trainer
 
 TEXTS, ROUNDS = 1500, 2
-PATIENCE = 300  # seconds that one kind of arithmetic may take, compiling included
-BATCH, LENGTH = 64, 12  # texts and tokens: a typical batch of HWU64
-RUNS = Path(__file__).parents[2] / "results" / "runs"
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+FORMATS = ("32 bits", "16 bits", "compiled")
+# Seconds allowed for one number format, including compilation.
+TIMEOUT = 300
+# Texts and tokens of a typical batch of HWU64.
+BATCH, LENGTH = 64, 12
+RUNS = Path(__file__).resolve().parents[2] / "research" / "runs"
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "the default": ("soft-dna", {}),
-    "the lower four layers: frozen, their states kept": ("soft-dna", {"trained_layers": 2}),
-    "reading all texts before an epoch: the queue is as the steps left it": ("soft-dna-no-refresh", {}),
-    "nothing, and a momentum pass in each step besides": ("soft-dna-momentum", {}),
-    "nothing, and whole texts in place of shorter views": ("soft-dna", {"augment": "none"}),
+    "training of the lower four layers; their output is cached": ("soft-dna", {"trained_layers": 2}),
+    "encoding all texts before an epoch; the queue stays as the steps left it": ("soft-dna-no-refresh", {}),
+    "nothing; each step has a momentum pass in addition": ("soft-dna-momentum", {}),
+    "nothing; whole texts instead of shortened ones": ("soft-dna", {"augment": "none"}),
 }
 
 
-def an_epoch(data: Dataset, whole: Dataset, method: str, changes: dict[str, Any]) -> float:
-    """Seconds of the second epoch on some of the texts, with the settings that all of them get."""
+def epoch_seconds(data: Dataset, whole: Dataset, method: str, changes: dict[str, Any]) -> float:
+    """Seconds of the second epoch on part of the texts, with the settings chosen for all of them."""
     settings = settings_of(Job("hwu64", method, "default", 0, changes=changes), whole)
-    labels = coarse_numbers(data.train)
+    labels = torch.from_numpy(data.train.coarse_codes)
     encoder = encoder_for(settings)
     tokens = encoder.cache_lower(encoder.tokenise(data.train.texts))
     training = TrainingData(tokens, labels, data.n_coarse, data.n_fine)
@@ -68,16 +72,16 @@ def recorded(method: str, changes: dict[str, Any]) -> list[Record]:
     ]
 
 
-def main(folder: Path) -> None:
+def variants(folder: Path) -> None:
     whole = load("hwu64", folder)
     data = whole.limited(TEXTS)
-    spent: dict[str, list[float]] = {name: [] for name in KINDS}
+    spent: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for _ in range(ROUNDS):
-        for name, (method, changes) in KINDS.items():
-            spent[name].append(an_epoch(data, whole, method, changes))
+        for name, (method, changes) in VARIANTS.items():
+            spent[name].append(epoch_seconds(data, whole, method, changes))
     usual = statistics.median(spent["the default"])
-    print("| skipped | time of training | ACC ARI NMI by `discover` | seeds |\n|---|---|---|---|")
-    for name, (method, changes) in KINDS.items():
+    print("| skipped | training time | ACC ARI NMI by `discover` | seeds |\n|---|---|---|---|")
+    for name, (method, changes) in VARIANTS.items():
         share = statistics.median(spent[name]) / usual
         runs = recorded(method, changes)
         found = (
@@ -87,7 +91,7 @@ def main(folder: Path) -> None:
 
 
 def one_pass(kind: str) -> Callable[[], Any]:
-    """A batch through the bare encoder and back, in one kind of arithmetic."""
+    """A forward and a backward pass of the bare encoder, in one number format."""
     bare = Encoder("packaged", trained_layers="layers").tower.transformer.train()
     run = torch.compile(bare) if kind == "compiled" else bare
     ids, mask = torch.randint(1000, 20000, (BATCH, LENGTH)), torch.ones(BATCH, LENGTH, dtype=torch.long)
@@ -102,29 +106,39 @@ def one_pass(kind: str) -> Callable[[], Any]:
 
 
 def arithmetic() -> None:
-    """Each kind in a process of its own, which may take only so long."""
-    print("| a batch through the bare encoder and back | milliseconds | the first time, seconds |\n|---|---|---|")
-    for kind in ("32 bits", "16 bits", "compiled"):
-        command = [sys.executable, "-m", "speed.skipping", "one", kind]
+    """Measure each number format in a process of its own, with a time limit."""
+    print("| forward and backward pass of the bare encoder | milliseconds | first pass, seconds |\n|---|---|---|")
+    for kind in FORMATS:
+        command = [sys.executable, str(Path(__file__).resolve()), ".", "--format", kind]
         try:
-            done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+            done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
             print(f"| {kind} | {done.stdout.strip()} |", flush=True)
         except subprocess.TimeoutExpired:
-            print(f"| {kind} | not done in {PATIENCE} s | |", flush=True)
+            print(f"| {kind} | not finished in {TIMEOUT} s | |", flush=True)
 
 
-def one(kind: str) -> None:
+def one_format(kind: str) -> None:
+    """Print the milliseconds of a pass and the seconds of the first one."""
     work = one_pass(kind)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    first = time.perf_counter() - begun
+    first = time.perf_counter() - start
     print(f"{1000 * seconds(work, 5):.0f} | {first:.1f}")
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "one":
-        one(sys.argv[2])
-    elif sys.argv[2:] == ["arithmetic"]:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder with the authors' files")
+    parser.add_argument("--arithmetic", action="store_true", help="compare number formats instead")
+    parser.add_argument("--format", choices=FORMATS, help="measure this number format only")
+    given = parser.parse_args()
+    if given.format:
+        one_format(given.format)
+    elif given.arithmetic:
         arithmetic()
     else:
-        main(Path(sys.argv[1]))
+        variants(given.data)
+
+
+if __name__ == "__main__":
+    main()

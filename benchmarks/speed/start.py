@@ -1,21 +1,21 @@
-"""How long it takes until subtaxa is there, in processes of their own, as multiples of starting Python."""
+"""Time `import subtaxa` and `subtaxa --help`, each in processes of their own."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from speed.rows import Row, seconds
+from measurement import Measurement, seconds
 
 
-def measure() -> list[Row]:
+def measure() -> list[Measurement]:
     def spent(*arguments: str) -> float:
         return seconds(lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True), 7)
 
     bare = spent("-c", "pass")
     imported, helped = spent("-c", "import subtaxa"), spent("-m", "subtaxa", "--help")
-    how = f"Python itself starts in {bare:.2f} s"
+    how = f"Python alone starts in {bare:.2f} s"
     return [
-        Row("import subtaxa", imported, 0.3, False, how, "s"),
-        Row("subtaxa --help", helped, 0.5, False, how, "s"),
+        Measurement("import subtaxa", imported, 0.3, False, how, "s"),
+        Measurement("subtaxa --help", helped, 0.5, False, how, "s"),
     ]

@@ -1,34 +1,37 @@
-"""Do 1 and 2 threads agree? The built-in example as the packaged encoder reads it, and a whole fit of a planted corpus.
+"""Check that 1 and 2 threads agree: the packaged encoder on the built-in example, and a whole fit of a planted corpus.
 
-python benchmarks/threads.py
+python benchmarks/speed/threads.py
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from subtaxa import Discovery, read_texts
-from subtaxa.cli.main import EXAMPLE
 from subtaxa.encoders.sentence_encoder import Encoder
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from helpers.corpus import planted_corpus
 from helpers.tiny_encoder import make_tiny_encoder
 
 
 def main() -> None:
-    texts = list(read_texts(EXAMPLE / "support.csv", "message", "department").texts)
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    example = Path(str(files("subtaxa") / "data" / "example" / "support.csv"))
+    texts = list(read_texts(example, "message", "department").texts)
     encoder = Encoder()
     features = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
         features.append(encoder.encode(texts).numpy())
-    print(f"{len(texts):,} messages, packaged encoder: features differ by at most {difference(*features):.1e}")
+    print(f"{len(texts):,} messages, encoded: features differ by at most {difference(*features):.1e}")
 
     texts, labels, _ = planted_corpus(30)
     models = []
@@ -42,7 +45,7 @@ def main() -> None:
         f"{len(texts)} planted texts, trained: "
         f"features differ by at most {difference(one.features_, two.features_):.1e}, "
         f"confidences by {difference(one.confidences_, two.confidences_):.1e}, "
-        f"{int((one.labels_ != two.labels_).sum())} texts are in another category"
+        f"{int((one.labels_ != two.labels_).sum())} texts change category"
     )
 
 

@@ -35,6 +35,11 @@ class Part:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @cached_property
+    def coarse_codes(self) -> Ints:
+        """The coarse label of each text as a number (N,), in alphabetical order."""
+        return np.unique(self.coarse, return_inverse=True)[1].astype(np.int64)
+
     @classmethod
     def of(cls, texts: Any, coarse: Any, fine: Any, skipped: int = 0) -> Part:
         rows = sorted(zip(coarse, texts, fine, strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 _PROCESS = Path("/proc/self")
 
 
-class Peak:
+class PeakMemory:
     """Counts from its making: Linux lets a process reset its high-water mark. Elsewhere the process's own peak."""
 
     def __init__(self) -> None:

@@ -12,13 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from subtaxa import __version__
 from subtaxa.bench import baselines, records
 from subtaxa.bench.datasets import Dataset
-from subtaxa.bench.peak_memory import Peak
+from subtaxa.bench.peak_memory import PeakMemory
 from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
 from subtaxa.data.tables import neutral
@@ -29,7 +28,7 @@ from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.runs.save_and_load import cores, versions
-from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
@@ -77,7 +76,7 @@ def settings_of(job: records.Job, dataset: Dataset) -> Settings:
 def _run(
     job: records.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool
 ) -> records.Record:
-    settings, peak, begun = settings_of(job, dataset), Peak(), time.perf_counter()
+    settings, peak, begun = settings_of(job, dataset), PeakMemory(), time.perf_counter()
     checkpoint = folder / records.CHECKPOINT
     resumed = False
     history: History = []
@@ -89,7 +88,7 @@ def _run(
         with progress.step("Scoring"):
             scores = score_features(
                 train_features,
-                _coarse(dataset),
+                dataset.train.coarse_codes,
                 test_features,
                 dataset.test.fine,
                 dataset.n_fine,
@@ -133,7 +132,11 @@ def _train(
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
     words, vocabulary = word_features(dataset.train.texts)
     data = TrainingData(
-        tokens, torch.from_numpy(_coarse(dataset)), dataset.n_coarse, dataset.n_fine, words=torch.from_numpy(words)
+        tokens,
+        torch.from_numpy(dataset.train.coarse_codes),
+        dataset.n_coarse,
+        dataset.n_fine,
+        words=torch.from_numpy(words),
     )
     watcher = FineWatcher(
         dataset.train.fine,
@@ -151,11 +154,6 @@ def _train(
         new = vocabulary.rows(dataset.test.texts)
         features = [joined(*rows, weight) for rows in zip(features, (words, new), strict=True)]
     return features[0], features[1], [{"epoch": 0, **before}, *history]
-
-
-def _coarse(dataset: Dataset) -> Ints:
-    """The coarse label of each training text as a number (N,)."""
-    return np.unique(dataset.train.coarse, return_inverse=True)[1].astype(np.int64)
 
 
 def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:
