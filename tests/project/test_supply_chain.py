@@ -1,4 +1,4 @@
-"""What is installed: every package pinned, every pin with hashes, and the licence of each listed."""
+"""Every installed package is pinned, every pin has hashes, and every licence is listed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-cpu.lock", "requirements-cuda.lock", "requirements-soak.lock")
+LOCKS = [f"requirements{part}.lock" for part in ("", "-cpu", "-cuda", "-docs", "-soak")]
 
 
 def pins(name: str) -> dict[str, str]:
-    """The version of each package in a file of pins."""
+    """Return the version of each package in a file of pins."""
     found = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text("utf-8"), re.M)
     return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in found}
 
@@ -35,18 +35,18 @@ def test_the_locks_hold_what_the_constraints_say() -> None:
 
 
 def test_make_installs_nothing_without_a_hash() -> None:
-    """Each pip of the Makefile checks hashes, but for the one that links this checkout and takes nothing besides."""
+    """Every pip of the Makefile checks hashes, except the one that installs this checkout without dependencies."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert "LOCKED = --require-hashes --no-deps --requirement" in makefile
     installs = re.findall(r"pip install \$\(PIP_OPTIONS\) (.*)", makefile)
-    assert len(installs) == 5
+    assert len(installs) == 6
     for options in installs:
-        assert options.startswith(("$(LOCKED) requirements", "--no-deps --no-build-isolation --editable .;"))
+        assert options.startswith(("$(LOCKED) requirements", "--no-deps --no-build-isolation --editable ."))
 
 
 def test_every_licence_is_listed() -> None:
-    text = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    text = (ROOT / "docs" / "reference" / "licences.md").read_text("utf-8")
     assert "UNKNOWN" not in text
     assert "d3.min.js" in text
-    for name, version in pins("requirements.lock").items():
+    for name, version in {**pins("requirements.lock"), **pins("requirements-docs.lock")}.items():
         assert re.search(rf"^\| {name} \| {re.escape(version)} \| .+ \|$", text, re.M | re.I), name
