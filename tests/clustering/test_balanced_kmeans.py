@@ -8,7 +8,7 @@ from helpers.planted import Planted, blobs, same_partition, unit_rows
 
 from subtaxa.clustering import number_of_categories
 from subtaxa.clustering.balanced_kmeans import balanced_kmeans
-from subtaxa.clustering.clusters import Forest, categories, clearest, cluster, evenness, if_even
+from subtaxa.clustering.clusters import Forest, categories, clearest, cluster, evenness, first_of_the_best, if_even
 from subtaxa.clustering.number_of_categories import choose, judge
 
 
@@ -47,6 +47,24 @@ def test_lumps_and_halves_are_put_right_where_categories_are_of_one_size() -> No
     assert not same_partition(free, data.truth)
     found = cluster(data.features, data.labels, 9).nearest(data.features, data.labels)
     assert same_partition(found, data.truth)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])
+def test_rounding_does_not_decide_where_two_centroids_converge(seed: int) -> None:
+    """The last two categories of each label are narrower than the temperature, so their centroids collapse."""
+    data = halves([[40] * 5, [40] * 4], seed=seed)
+    noise = np.random.default_rng(seed).normal(size=data.features.shape)
+    for rows in (data.features, unit_rows(data.features + 1e-6 * noise)):
+        found = cluster(rows, data.labels, 9)
+        assert same_partition(found.nearest(rows, data.labels), data.truth)
+        similarity = np.where(data.labels[:, None] == found.parents, rows @ found.centroids.T, -1.0)
+        best = np.sort(similarity, axis=1)[:, -2:]
+        assert (best[:, 1] - best[:, 0]).min() > 1e-3
+
+
+def test_of_scores_that_differ_by_rounding_the_first_wins() -> None:
+    assert first_of_the_best([0.1, 0.5, 0.5 + 1e-12, 0.4]) == 1
+    assert first_of_the_best([0.1, 0.5, 0.6]) == 2
 
 
 def test_such_texts_point_at_their_number() -> None:

@@ -1,35 +1,74 @@
-"""Categories of one size: the texts of a label are shared out among its centroids in equal parts.
+"""Balanced k-means: categories of equal size.
 
-K-means finds one category where two are hard to tell apart, and two where one has clear halves. Neither goes with equal
-sizes. The parts are soft, as of an optimal transport with entropy (Sinkhorn): a text goes to several centroids, by
-similarity, and each centroid has its price, such that all get as much. n texts of one label, K categories, D
-dimensions.
+K-means joins two categories that are hard to tell apart, and divides one that has clear halves. Neither is compatible
+with equal sizes. The assignment here is soft, an optimal transport with entropy (Sinkhorn): each text is divided among
+the centroids by similarity, and each centroid has a scaling factor such that all centroids receive the same amount.
+n texts of one label, K categories, D dimensions.
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-TEMPERATURE = 0.05  # of the similarities: how soft the parts are
-ROUNDS = 15  # of new centroids
-SWEEPS = 20  # of new prices in each
+from subtaxa.runtime.arrays import means, unit
+
+# The temperature of the similarities: the higher it is, the softer is the assignment.
+TEMPERATURE = 0.05
+
+# The number of times that the centroids are recomputed.
+ROUNDS = 15
+
+# The number of Sinkhorn iterations in each round.
+SINKHORN_ITERATIONS = 20
+
+# Two centroids with a cosine similarity above this have collapsed: float32 cannot tell reliably which one is nearer.
+COLLAPSED = 1 - 1e-5
+
+Real = TypeVar("Real", np.float32, np.float64)
 
 
 def balanced_kmeans(
     features: NDArray[np.float32], centroids: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Unit centroids (K, D) that have an equal part of the features (n, D) each, sought from given ones; and whose each
-    text is for the most part (n,)."""
+    """Return unit centroids (K, D) that receive equal parts of the features (n, D), and each text's category (n,).
+
+    The iteration starts from the given centroids. A category that is narrower than the temperature attracts the
+    centroid of its neighbour, and the two converge. Their remaining difference is then all rounding error in float32,
+    although in float64 it still tells the two categories apart. In that case the iteration is repeated in float64, and
+    each of these centroids is replaced by the mean of the texts assigned to it.
+    """
+    found, assignment = _iterate(features, centroids)
+    if not _collapsed(found).any():
+        return found, assignment
+    precise, assignment = _iterate(features.astype(np.float64), centroids.astype(np.float64))
+    own_means, sizes = means(features, assignment, len(centroids))
+    found = precise.astype(np.float32)
+    replaced = _collapsed(precise) & (sizes > 0)  # (K,)
+    found[replaced] = unit(own_means[replaced])
+    return found, assignment
+
+
+def _iterate(features: NDArray[Real], centroids: NDArray[Real]) -> tuple[NDArray[Real], NDArray[np.int64]]:
+    """Soft balanced k-means in the precision of the features."""
     n, k = len(features), len(centroids)
-    price = np.ones(k, dtype=np.float32)  # a factor: the higher, the more it gets
+    scale = np.ones(k, dtype=features.dtype)
     for _ in range(ROUNDS):
         similarity = features @ centroids.T / TEMPERATURE  # (n, K)
-        likely = np.exp(similarity - similarity.max(1, keepdims=True))  # (n, K)
-        for _ in range(SWEEPS):
-            whole = 1.0 / (likely @ price)  # (n,) makes the parts of each text one text
-            price = n / k / np.maximum(whole @ likely, 1e-12)  # (K,) makes the parts of each centroid n / K texts
-        parts = likely * price * whole[:, None]  # (n, K)
+        kernel = np.exp(similarity - similarity.max(1, keepdims=True))  # (n, K)
+        for _ in range(SINKHORN_ITERATIONS):
+            row_scale = 1.0 / (kernel @ scale)  # (n,) makes the parts of each text sum to 1
+            scale = n / k / np.maximum(row_scale @ kernel, 1e-12)  # (K,) makes the parts of each centroid sum to n / K
+        parts = kernel * scale * row_scale[:, None]  # (n, K)
         centroids = normalize(parts.T @ features)
     return centroids, parts.argmax(1)
+
+
+def _collapsed(centroids: NDArray[Real]) -> NDArray[np.bool_]:
+    """Which centroids (K,) have converged to the same point as another one."""
+    similarity = centroids @ centroids.T  # (K, K)
+    np.fill_diagonal(similarity, -1.0)
+    return np.asarray(similarity.max(1) > COLLAPSED)

@@ -29,6 +29,8 @@ BLOCK = 20_000  # texts that are compared with all centroids at once
 SAMPLE = 8000  # texts looked at to judge how clear-cut a result is
 EVEN_POWER, EVEN_FINER = 3.0, 3  # the regard to sizes of merges, and so many times as many clusters, where all are even
 BLURRED = 0.25  # of the texts nearer to another category than to their own: nothing can be told
+# Mean silhouettes that differ by less than this are equal: float32 rounding differs between processors.
+ROUNDING = 1e-8
 AS_CLEAR = 0.96  # of the silhouette left by forcing categories to be of one size: then they are
 
 
@@ -132,8 +134,13 @@ def clearest(
     clear = [
         silhouettes(forest.features, some.nearest(forest.features, forest.labels), len(some), rows) for some in found
     ]
-    best = int(np.argmax([scores.mean() for scores in clear]))
+    best = first_of_the_best([float(scores.mean()) for scores in clear])
     return found[best], clear[best]
+
+
+def first_of_the_best(scores: Sequence[float]) -> int:
+    """The index of the highest score. Of scores that differ by no more than rounding, the first one wins."""
+    return int(np.flatnonzero(np.array(scores) >= max(scores) - ROUNDING)[0])
 
 
 def _merged(tree: WardTree, small: Ints, k: int, power: float) -> Floats:

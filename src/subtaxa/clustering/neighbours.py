@@ -3,6 +3,9 @@
 Among more than `LARGE` rows the search is approximate: each query looks only at the rows of the cells around its own
 (an inverted file, as in FAISS, but with all queries of a cell asking together: one matrix product for each cell).
 
+Similarities are float32. Rows whose similarities differ by rounding only may come in either order, which can depend on
+the processor; on one processor the order is always the same.
+
 N texts, D dimensions, k neighbours, B rows in a block, C cells.
 """
 

@@ -176,7 +176,7 @@ class _Tried:
 
         def best(totals: Iterable[int]) -> int:
             found.update((total, evenness(self.forest, total, self.fixed)) for total in totals if total not in found)
-            return min(found, key=lambda total: (found[total].misplaced, -found[total].left))
+            return min(found, key=lambda total: (found[total].misplaced, -round(found[total].left, 6), total))
 
         around = best(np.geomspace(first, last, 2 + int(np.log(last / first) / EVEN_STEP)).round().astype(int).tolist())
         near = max(1, round(EVEN_STEP * around))
