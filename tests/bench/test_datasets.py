@@ -83,6 +83,15 @@ def test_hwu64_skips_ragged_rows_and_says_so(tmp_path: Path) -> None:
     )
 
 
+def test_a_quoted_text_may_contain_a_tab(tmp_path: Path) -> None:
+    quoted = ('"that is enough\t just stop it"', "general_commandstop"), ('"say ""hi"""', "general_greet")
+    write_tsv(tmp_path / "hwu64" / "train.tsv", quoted)
+    write_tsv(tmp_path / "hwu64" / "test.tsv", quoted[:1])
+    data = load("hwu64", tmp_path)
+    assert set(data.train.texts) == {"that is enough\t just stop it", 'say "hi"'}
+    assert (data.train.skipped, data.test.skipped) == (0, 0)
+
+
 def test_counts_that_differ_from_the_published_ones_are_told(tmp_path: Path) -> None:
     write_tsv(tmp_path / "wos" / "train.tsv", [(f"abstract {i}", f"{i % 7}.{i % 34}") for i in range(7 * 34)])
     write_tsv(tmp_path / "wos" / "test.tsv", [("another", "0.0")])
@@ -283,7 +292,7 @@ def test_wrong_columns_and_too_small_files_are_one_sentence(tmp_path: Path) -> N
     [
         ("clinc", 18_000, (0, 0), 2_250, 10, 150),
         ("clinc-lt", 3_260, (0, 0), 2_250, 10, 150),
-        ("hwu64", 8_646, (308, 45), 1_031, 18, 64),
+        ("hwu64", 8_954, (0, 45), 1_031, 18, 64),
         ("wos-part", 2_252, (0, 0), 2_420, 7, 34),
     ],
 )
@@ -294,7 +303,7 @@ def test_the_authors_files(
     assert (len(data.train), len(data.test), data.n_coarse, data.n_fine) == (train, test, coarse, fine)
     assert (data.train.skipped, data.test.skipped) == skipped
     different = [note for note in data.notes if "published" in note]
-    assert different == (["hwu64: 8,646 training texts, published 8,954"] if name == "hwu64" else [])
+    assert different == []
     owners = {(f, c) for _, c, f in [*rows_of(data.train), *rows_of(data.test)]}
     assert len(owners) == fine  # each category has one parent
     if name == "clinc-lt":

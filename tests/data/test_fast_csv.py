@@ -14,7 +14,7 @@ from subtaxa.data.texts import _sorted_out, _without_gaps
 from subtaxa.errors import InputError
 
 PIECES = ["a", "b", "é", " ", ",", ";", "\t", '"', '""', "\n", "\r", "\r\n", '","', "\u2028", "\x1c", "\ufeff"]
-CELL = st.lists(st.sampled_from(["a", "é", " ", '"', ",", "\n", "\r\n", "\x1c"]), max_size=4).map("".join)
+CELL = st.lists(st.sampled_from(["a", "é", " ", '"', ",", "\t", "\n", "\r\n", "\x1c"]), max_size=4).map("".join)
 
 
 def quoted(cell: str) -> str:
@@ -45,12 +45,13 @@ def test_any_mess_of_delimiters_quotes_and_line_breaks(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_files_by_the_standard_take_the_quick_way(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], end: str
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], end: str, tabs: bool
 ) -> None:
-    lines = ["text,label", *(f"{quoted(a)},{quoted(b)}" for a, b in rows)]
-    assert check(tmp_path_factory.getbasetemp() / "standard.csv", end.join(lines) + end)
+    comma, kind = ("\t", "tsv") if tabs else (",", "csv")
+    lines = [f"text{comma}label", *(f"{quoted(a)}{comma}{quoted(b)}" for a, b in rows)]
+    assert check(tmp_path_factory.getbasetemp() / f"standard.{kind}", end.join(lines) + end)
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,14 @@ from subtaxa.cli.main import EXAMPLE
 
 
 def hwu64(path: Path) -> tuple[list[str], list[str]]:
-    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]]
-    texts, fine = zip(*(row for row in rows if len(row) == 2), strict=True)
-    return list(texts), list(fine)
+    data = read_texts(path)
+    return list(data.texts), list(data.labels)
 
 
 def test_a_tenth_of_hwu64(benchmark_data: Path) -> None:
     texts, fine = hwu64(benchmark_data / "hwu64" / "train.tsv")
     new, truth = hwu64(benchmark_data / "hwu64" / "test.tsv")
-    assert len(new) == 1031
+    assert (len(texts), len(new)) == (8954, 1031)
     texts, fine = texts[::10], fine[::10]
     labels = [name.split("_")[0] for name in fine]
     model = Discovery(64, epochs=1, neighbours=16).fit(texts, labels)

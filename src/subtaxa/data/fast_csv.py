@@ -16,15 +16,15 @@ _QUOTE, _BREAKS = ord('"'), (ord("\n"), ord("\r"))
 
 
 def two_columns(
-    path: Path, delimiter: str, quoted: bool, width: int, chosen: tuple[int, int], longest: int
+    path: Path, delimiter: str, width: int, chosen: tuple[int, int], longest: int
 ) -> tuple[list[str], list[str]] | None:
     """The values of two columns below the header, none over the `longest`, or None if this needs the careful reader."""
     if path.stat().st_size > LARGEST:
         return None
     content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    if b"\0" in content or not (_is_text(content) and (not quoted or _is_regular(content, delimiter))):
+    if b"\0" in content or not (_is_text(content) and _is_regular(content, delimiter)):
         return None
-    return _parsed(content, delimiter, quoted, width, chosen, longest)
+    return _parsed(content, delimiter, width, chosen, longest)
 
 
 def _is_text(content: bytes) -> bool:
@@ -59,7 +59,7 @@ def _is_regular(content: bytes, delimiter: str) -> bool:
 
 
 def _parsed(
-    content: bytes, delimiter: str, quoted: bool, width: int, chosen: tuple[int, int], longest: int
+    content: bytes, delimiter: str, width: int, chosen: tuple[int, int], longest: int
 ) -> tuple[list[str], list[str]] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -72,9 +72,7 @@ def _parsed(
         table = csv.read_csv(
             pa.BufferReader(content),
             csv.ReadOptions(column_names=names),
-            csv.ParseOptions(
-                delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted and b'"' in content
-            ),
+            csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content),
             csv.ConvertOptions(
                 include_columns=[text, label], column_types={text: pa.string(), label: few}, strings_can_be_null=False
             ),

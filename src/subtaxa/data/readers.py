@@ -62,7 +62,7 @@ class Table:
 
 
 class CsvTable(Table):
-    """CSV by the standard (quotes, doubled quotes, line breaks in quotes), or TSV without any quoting."""
+    """CSV or TSV as Python's csv module reads it: quotes around a field, doubled quotes inside, line breaks in quotes."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
@@ -77,8 +77,7 @@ class CsvTable(Table):
             rows = lines_of(stream, self.path)
             blank, first = next(((n, line) for n, line in enumerate(rows) if line.strip()), (0, ""))
             comma = self._delimiter(first)
-            lines, quote = chain([first], rows, [_END]), csv.QUOTE_NONE if self.kind == "tsv" else csv.QUOTE_MINIMAL
-            reader = csv.reader(lines, delimiter=comma, quoting=quote)  # type: ignore[arg-type]
+            reader = csv.reader(chain([first], rows, [_END]), delimiter=comma)
             width, begin = 0, 1
             try:
                 for row in reader:
@@ -95,7 +94,8 @@ class CsvTable(Table):
                     f"has a value of more than {raw_files.MAX_FIELD:,} characters, or " if "limit" in str(error) else ""
                 )
                 problem = f"the row at line {blank + begin} of {self.path} {long}opens a quote that is never closed"
-                raise InputError(f'{problem}; close it, or write it twice ("")') from None
+                fix = 'close it, or enclose the whole value in quotes and write each quote inside twice ("")'
+                raise InputError(f"{problem}; {fix}") from None
 
     def count(self) -> int:
         return sum(1 for _ in self._rows()) - 1
@@ -115,7 +115,7 @@ class CsvTable(Table):
         chosen = self.columns.index(text), self.columns.index(label)
         comma, width = self._delimiter(first), len(self.columns)
         with readable(self.path):
-            return two_columns(self.path, comma, self.kind != "tsv", width, chosen, raw_files.MAX_FIELD)
+            return two_columns(self.path, comma, width, chosen, raw_files.MAX_FIELD)
 
     def pick(self, text: str, label: str) -> Iterator[Pair | str]:
         i, j, width = self.columns.index(text), self.columns.index(label), len(self.columns)

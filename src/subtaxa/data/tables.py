@@ -81,7 +81,11 @@ def write_frames(frames: Iterator[pd.DataFrame], sink: IO[bytes], kind: str) -> 
             safe = frame.map(lambda value: neutral(value) if isinstance(value, str) else value)
             safe.columns = [neutral(str(name)) for name in safe.columns]
             lines = safe.to_csv(
-                index=False, header=count == 0, sep="," if kind == ".csv" else "\t", lineterminator="\n"
+                index=False,
+                header=count == 0,
+                sep="," if kind == ".csv" else "\t",
+                lineterminator="\n",
+                quoting=quoting(cell for cells in (safe.columns, *safe.to_numpy()) for cell in cells),
             )
             sink.write(lines.encode("utf-8", "replace"))
         count += len(frame)
