@@ -37,18 +37,18 @@ def balanced_kmeans(
     """Return unit centroids (K, D) that receive equal parts of the features (n, D), and each text's category (n,).
 
     The iteration starts from the given centroids. A category that is narrower than the temperature attracts the
-    centroid of its neighbour, and the two converge. Their remaining difference is then all rounding error in float32,
-    although in float64 it still tells the two categories apart. In that case the iteration is repeated in float64, and
-    each of these centroids is replaced by the mean of the texts assigned to it.
+    centroid of its neighbour, and the two converge. What is left of their difference in float32 is mostly rounding
+    error; in float64 it still tells the two apart. Centroids that collapsed are therefore found again in float64, and
+    each is replaced by the mean of the texts that it receives there. The returned categories remain those of float32,
+    in which collapsed centroids share their texts almost at random: this shows what balancing costs.
     """
     found, assignment = _iterate(features, centroids)
-    if not _collapsed(found).any():
-        return found, assignment
-    precise, assignment = _iterate(features.astype(np.float64), centroids.astype(np.float64))
-    own_means, sizes = means(features, assignment, len(centroids))
-    found = precise.astype(np.float32)
-    replaced = _collapsed(precise) & (sizes > 0)  # (K,)
-    found[replaced] = unit(own_means[replaced])
+    if _collapsed(found).any():
+        precise, precise_assignment = _iterate(features.astype(np.float64), centroids.astype(np.float64))
+        own_means, sizes = means(features, precise_assignment, len(centroids))
+        found = precise.astype(np.float32)
+        replaced = _collapsed(precise) & (sizes > 0)  # (K,)
+        found[replaced] = unit(own_means[replaced])
     return found, assignment
 
 
