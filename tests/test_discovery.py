@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from subtaxa import Discovery, SubtaxaError, read_texts
 from subtaxa.bench.scoring import score
 from subtaxa.clustering.number_of_categories import CategoryCount, readable
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import Settings
@@ -65,7 +65,7 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
     told = []
 
     def train(
-        encoder: Encoder, data: TrainingData, settings: Settings, *others: object
+        encoder: SentenceEncoder, data: TrainingData, settings: Settings, *others: object
     ) -> tuple[list[dict[str, float]], Method]:
         told.append((data.n_categories, data.unknown, data.estimating))
         return [], Method(settings)

@@ -48,7 +48,7 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
     number = max(len(names), readable(len(texts)))
     settings = settings_for("default").for_data(texts, number)
     encoder = encoder_for(settings)
-    tokens = encoder.cache_lower(encoder.tokenise(texts))
+    tokens = encoder.cache_frozen(encoder.tokenise(texts))
     training = TrainingData(
         tokens,
         torch.from_numpy(labels),

@@ -27,7 +27,7 @@ from subtaxa.bench.datasets import Dataset, load
 from subtaxa.bench.paper.summary import scores
 from subtaxa.bench.records import Job, Record, read_all
 from subtaxa.bench.running import settings_of
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.methods import method_class
 from subtaxa.methods.base import TrainingData
 from subtaxa.runtime.progress import Progress
@@ -55,7 +55,7 @@ def epoch_seconds(data: Dataset, whole: Dataset, method: str, changes: dict[str,
     settings = settings_of(Job("hwu64", method, "default", 0, changes=changes), whole)
     labels = torch.from_numpy(data.train.coarse_codes)
     encoder = encoder_for(settings)
-    tokens = encoder.cache_lower(encoder.tokenise(data.train.texts))
+    tokens = encoder.cache_frozen(encoder.tokenise(data.train.texts))
     training = TrainingData(tokens, labels, data.n_coarse, data.n_fine)
     rows = Trainer(settings, 0, Progress()).run("", method_class(method)(settings), encoder, training, 2)
     return rows[1]["seconds"]
@@ -92,7 +92,7 @@ def variants(folder: Path) -> None:
 
 def one_pass(kind: str) -> Callable[[], Any]:
     """A forward and a backward pass of the bare encoder, in one number format."""
-    bare = Encoder("packaged", trained_layers="layers").tower.transformer.train()
+    bare = SentenceEncoder("packaged", trained_layers="layers").tower.transformer.train()
     run = torch.compile(bare) if kind == "compiled" else bare
     ids, mask = torch.randint(1000, 20000, (BATCH, LENGTH)), torch.ones(BATCH, LENGTH, dtype=torch.long)
 

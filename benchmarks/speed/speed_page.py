@@ -27,7 +27,7 @@ from joblib import cpu_count
 from measurement import Measurement
 
 from subtaxa.bench.datasets import load
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
 PAGE = Path(__file__).resolve().parents[2] / "research" / "measurements" / "speed.json"
 # Texts of the epochs whose time is compared; a ratio needs no more.
@@ -39,7 +39,7 @@ def measured(folder: Path, million: bool) -> Iterator[Measurement]:
     yield from start.measure()
     yield from reading.measure()
     data = load("hwu64", folder)
-    encoder = Encoder("packaged", trained_layers=0)
+    encoder = SentenceEncoder("packaged", trained_layers=0)
     features = encoder.features(encoder.tokenise(data.train.texts))
     yield from released.measure(features, torch.from_numpy(data.train.coarse_codes))
     for method in ("dna", "soft-dna"):

@@ -17,7 +17,7 @@ from pyarrow import csv, parquet
 from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset
 from subtaxa.encoders.loading import save_pipeline
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
 SHORT, TIMES, TRAINED = 20_000, 10, 500
 # A small process starts the command, because a child's peak is at least the memory of its parent at the fork.
@@ -45,7 +45,7 @@ def measure(data: Dataset, *, million: bool = False) -> list[Measurement]:
 
 def without_layers(folder: Path) -> str:
     """The packaged encoder's word embeddings alone, which take almost no time."""
-    pipeline = Encoder().pipeline
+    pipeline = SentenceEncoder().pipeline
     model = pipeline[0].model
     model.encoder.layer = model.encoder.layer[:0]
     model.config.num_hidden_layers = 0

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from subtaxa import Discovery, read_texts
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from helpers.corpus import planted_corpus
@@ -26,7 +26,7 @@ def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     example = Path(str(files("subtaxa") / "data" / "example" / "support.csv"))
     texts = list(read_texts(example, "message", "department").texts)
-    encoder = Encoder()
+    encoder = SentenceEncoder()
     features = []
     for threads in (1, 2):
         torch.set_num_threads(threads)

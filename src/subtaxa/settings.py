@@ -97,7 +97,7 @@ class Settings:
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
-        """The settings of a preset with some values overridden. Every value is checked; old setting names still work."""
+        """The settings of a preset with some values overridden, all of them checked. Old setting names still work."""
         overrides = {RENAMED.get(name, name): value for name, value in overrides.items()}
         if preset not in PRESETS:
             raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
@@ -171,8 +171,10 @@ def _allowed(name: str) -> str:
 
 
 def check(name: str, value: Any) -> Any:
-    """Convert a value to the type of its setting, or raise an error that states the allowed values. Strings are accepted, as
-    on the command line."""
+    """Convert a value to the type of its setting, or raise an error that states the allowed values.
+
+    Numbers may be strings, as on the command line.
+    """
     data, kinds = _FIELDS[name].metadata, _TYPES[name]
     if isinstance(value, str) and (value in data["choices"] or (str in kinds and not data["choices"])):
         return value

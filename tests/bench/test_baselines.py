@@ -12,7 +12,7 @@ from helpers.planted import Planted, blobs, same_partition, unit_rows
 from subtaxa.bench import baselines
 from subtaxa.bench.baselines import BASELINES, SMALLEST, Task, by_hdbscan, by_kmeans, per_label, whole
 from subtaxa.bench.datasets import Dataset, Ints, Part
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for, variants
 from subtaxa.runtime.progress import Progress
@@ -123,7 +123,7 @@ def test_features_are_those_of_the_encoder_untrained_and_cut_at_the_same_length(
 ) -> None:
     texts = (*planted_data.test.texts[:20], "refund " * 200)
     for longest in ("model", 5, 4000):
-        ours = Encoder(tiny_encoder, max_tokens=None if longest == "model" else longest).encode(texts).numpy()
+        ours = SentenceEncoder(tiny_encoder, max_tokens=None if longest == "model" else longest).encode(texts).numpy()
         np.testing.assert_allclose(baselines._frozen(texts, tiny_encoder, "model", longest), ours, atol=1e-5)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.encoders.tokens import Batch
 
 CLS, SEP, PAD = 1, 2, 0
@@ -44,6 +44,11 @@ def test_special_tokens_are_never_dropped_and_padding_is_never_added(rate: float
     assert view.dtype == torch.bool
     assert torch.equal(view[~ordinary], mask[~ordinary])
     assert not view[ordinary].all()
+
+
+def test_the_vocabulary_may_be_on_another_device_than_the_batch() -> None:
+    ids, _, ordinary = (part.to("meta") for part in texts())
+    assert replace_tokens(ids, ordinary, 0.25, VOCABULARY).device == ids.device
 
 
 def test_rate_zero_is_the_text_itself() -> None:
@@ -232,9 +237,9 @@ def test_same_seed_same_shortened_text_and_the_input_stays() -> None:
 
 @pytest.mark.parametrize("trained_layers", ["all", 2])
 def test_the_encoder_sees_nothing_but_what_is_left(tiny_encoder: str, trained_layers: int | str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=trained_layers)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=trained_layers)
     texts = ["refund", "my parcel was lost today with the courier", "new vat bill"]
-    tokens = encoder.cache_lower(encoder.tokenise(texts))
+    tokens = encoder.cache_frozen(encoder.tokenise(texts))
     view = shortened(tokens.batch(torch.arange(3)), 0.4, 6)
     encoder.tower.eval()
     together = encoder.tower(*encoder.inputs(view))

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 
 from subtaxa.encoders import loading
 from subtaxa.encoders import tower as tower_module
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import InputError, SettingError
 
 TEXTS = ["my password", "parcel lost " * 40, "zzz 42", "refund", "i was charged twice please", "😀 שלום مرحبا", "\x07"]
@@ -26,17 +26,17 @@ def reference(folder: str) -> np.ndarray:
 
 @pytest.mark.parametrize("layers", ["all", "layers", 0, 1, 2, 3])
 def test_features_are_those_of_sentence_transformers(tiny_encoder: str, layers: int | str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
     expected = reference(tiny_encoder)
     np.testing.assert_allclose(encoder.encode(TEXTS).numpy(), expected, atol=1e-6)
-    tokens = encoder.cache_lower(encoder.tokenise(TEXTS))
+    tokens = encoder.cache_frozen(encoder.tokenise(TEXTS))
     assert (tokens.states is not None) == (layers in (0, 1, 2))
     np.testing.assert_allclose(encoder.features(tokens).numpy(), expected, atol=1e-6)
     np.testing.assert_allclose(encoder.features(tokens, encoder.momentum_copy()).numpy(), expected, atol=1e-6)
 
 
 def test_packaged_encoder_is_all_minilm_and_gives_its_features() -> None:
-    encoder = Encoder(trained_layers=2)
+    encoder = SentenceEncoder(trained_layers=2)
     found = encoder.encode(["How do I reset my password?", "I forgot my password", "Where is my parcel?"])
     expected = SentenceTransformer(str(loading.packaged_folder()), device="cpu").encode(
         ["How do I reset my password?", "I forgot my password", "Where is my parcel?"]
@@ -47,7 +47,7 @@ def test_packaged_encoder_is_all_minilm_and_gives_its_features() -> None:
 
 
 def test_only_the_upper_layers_are_trained(tiny_encoder: str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=1)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=1)
     trained = {n for n, p in encoder.pipeline[0].model.named_parameters() if p.requires_grad}
     assert trained
     assert all(name.startswith("encoder.layer.2.") for name in trained)
@@ -55,7 +55,7 @@ def test_only_the_upper_layers_are_trained(tiny_encoder: str) -> None:
 
 @pytest.mark.parametrize("layers", ["all", "layers", 3])
 def test_word_embeddings_are_trained_only_with_all(tiny_encoder: str, layers: int | str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
     weights = encoder.pipeline[0].model.named_parameters()
     frozen = {name.partition(".")[0] for name, weight in weights if not weight.requires_grad}
     assert frozen - {"pooler"} == (set() if layers == "all" else {"embeddings"})
@@ -66,7 +66,7 @@ def test_word_embeddings_are_trained_only_with_all(tiny_encoder: str, layers: in
 def test_dropout_is_the_models_own_or_as_told(
     tiny_encoder: str, layers: int | str, dropout: float | None, same: bool
 ) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=layers, dropout=dropout)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers, dropout=dropout)
     encoder.pipeline.train()
     encoder.tower.train()
     batch = encoder.batch(encoder.tokenise(TEXTS), torch.arange(len(TEXTS)))
@@ -79,7 +79,7 @@ def test_dropout_is_the_models_own_or_as_told(
 def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
     tiny_encoder: str, layers: int | str, layer: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
     tower, passes = encoder.tower.eval(), []
     inputs = encoder.inputs(encoder.tokenise([*TEXTS, *TEXTS]).batch(torch.arange(2 * len(TEXTS))))
     tower.transformer.register_forward_pre_hook(lambda *_: passes.append(1))
@@ -93,14 +93,16 @@ def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
 
     whole = gradients()
     assert len(passes) == 1
-    monkeypatch.setattr(tower_module, "LARGEST", 4 * inputs[0].shape[1] * tower.transformer.config.intermediate_size)
+    monkeypatch.setattr(
+        tower_module, "MAX_TENSOR_BYTES", 4 * inputs[0].shape[1] * tower.transformer.config.intermediate_size
+    )
     for one, other in zip(whole, gradients(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
     assert len(passes) > 1 + len(TEXTS)
 
 
 def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path: Path) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=1)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=1)
     with torch.no_grad():
         for parameter in encoder.tower.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
@@ -113,7 +115,7 @@ def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path:
 
 
 def test_pooling_can_be_forced(tiny_encoder: str) -> None:
-    own, mean, cls = (Encoder(tiny_encoder, pooling=p).encode(TEXTS).numpy() for p in ("model", "mean", "cls"))
+    own, mean, cls = (SentenceEncoder(tiny_encoder, pooling=p).encode(TEXTS).numpy() for p in ("model", "mean", "cls"))
     np.testing.assert_array_equal(own, mean)
     assert not np.allclose(own, cls, atol=1e-2)
     states = SentenceTransformer(tiny_encoder, device="cpu").encode(TEXTS[0], output_value="token_embeddings")
@@ -121,13 +123,13 @@ def test_pooling_can_be_forced(tiny_encoder: str) -> None:
 
 
 def test_long_texts_are_cut_and_max_tokens_shortens_further(tiny_encoder: str) -> None:
-    assert Encoder(tiny_encoder).tokenise(["parcel " * 100_000]).lengths.tolist() == [48]
-    assert Encoder(tiny_encoder, max_tokens=5).tokenise(["parcel " * 9, "parcel"]).lengths.tolist() == [5, 3]
+    assert SentenceEncoder(tiny_encoder).tokenise(["parcel " * 100_000]).lengths.tolist() == [48]
+    assert SentenceEncoder(tiny_encoder, max_tokens=5).tokenise(["parcel " * 9, "parcel"]).lengths.tolist() == [5, 3]
 
 
 def test_too_many_layers_are_refused(tiny_encoder: str) -> None:
     with pytest.raises(SettingError, match="the encoder has 3 layers"):
-        Encoder(tiny_encoder, trained_layers=4)
+        SentenceEncoder(tiny_encoder, trained_layers=4)
 
 
 def test_packaged_weights_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,9 +188,9 @@ def test_a_strangers_folder_is_refused(tiny_encoder: str, tmp_path: Path, name: 
     shutil.copytree(tiny_encoder, folder)
     _strange(name, folder)
     with pytest.raises(InputError, match=message):
-        Encoder(str(folder))
+        SentenceEncoder(str(folder))
 
 
 def test_a_missing_folder_is_named() -> None:
     with pytest.raises(InputError, match="'nowhere' does not exist"):
-        Encoder("./nowhere")
+        SentenceEncoder("./nowhere")

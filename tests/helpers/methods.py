@@ -9,23 +9,23 @@ import torch
 from torch import Tensor
 
 from helpers.corpus import planted_corpus
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.methods import method_class, settings_for
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.methods.simcse import SimCSE
 from subtaxa.settings import Settings
 
 
-def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, Encoder, TrainingData, list[str]]:
+def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, SentenceEncoder, TrainingData, list[str]]:
     given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
     texts, labels, fine = planted_corpus()
     settings = settings_for("default", **given).for_data(texts, len(set(fine)))
     torch.manual_seed(0)
     longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None
-    encoder = Encoder(tiny_encoder, max_tokens=longest, trained_layers=settings.trained_layers)
+    encoder = SentenceEncoder(tiny_encoder, max_tokens=longest, trained_layers=settings.trained_layers)
     names, numbers = np.unique(labels, return_inverse=True)
     data = TrainingData(
-        encoder.cache_lower(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))
+        encoder.cache_frozen(encoder.tokenise(texts)), torch.from_numpy(numbers), len(names), len(set(fine))
     )
     return settings, encoder, data, fine
 

@@ -10,7 +10,7 @@ import torch
 from helpers.methods import prepared
 from sklearn.metrics import silhouette_samples, silhouette_score
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.methods import deepaligned, settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.deepaligned import DeepAligned, align
@@ -48,7 +48,7 @@ def test_placeholders_before_the_first_clustering_take_any_permutation() -> None
     assert sorted(align(torch.zeros(4, 2), torch.randn(4, 2)).tolist()) == [0, 1, 2, 3]
 
 
-def begun(tiny_encoder: str, n_categories: int = 6) -> tuple[DeepAligned, Encoder, TrainingData]:
+def begun(tiny_encoder: str, n_categories: int = 6) -> tuple[DeepAligned, SentenceEncoder, TrainingData]:
     _, encoder, data, _ = prepared(tiny_encoder)
     data = TrainingData(data.tokens, data.labels, data.n_labels, n_categories)
     method = DeepAligned(settings_for("paper", method="deepaligned"))

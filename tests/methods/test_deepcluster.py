@@ -14,7 +14,7 @@ from helpers.planted import blobs, same_partition
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods import method_class, settings_for
 from subtaxa.methods.base import TrainingData
@@ -106,7 +106,9 @@ def test_draws_differ_and_favour_no_text() -> None:
     torch.testing.assert_close(share[20:], torch.full((4,), 2.0), rtol=0, atol=0)
 
 
-def begun(tiny_encoder: str, name: str, **changes: object) -> tuple[DeepCluster, Encoder, TrainingData, list[str]]:
+def begun(
+    tiny_encoder: str, name: str, **changes: object
+) -> tuple[DeepCluster, SentenceEncoder, TrainingData, list[str]]:
     """The method with its own settings, before its first epoch."""
     _, encoder, data, fine = prepared(tiny_encoder)
     method = method_class(name)(settings_for("paper", method=name, **changes))

@@ -11,13 +11,13 @@ from helpers.corpus import planted_corpus
 from sentence_transformers import SentenceTransformer
 
 from subtaxa import Discovery
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
 
 
 def test_the_head_begins_as_the_identity_and_is_all_that_is_trained(tiny_encoder: str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=0)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=0)
     before = encoder.encode(TEXTS[:5])
     encoder.add_head()
     assert torch.allclose(encoder.encode(TEXTS[:5]), before, atol=1e-6)
@@ -27,7 +27,7 @@ def test_the_head_begins_as_the_identity_and_is_all_that_is_trained(tiny_encoder
 def test_a_quick_run_saves_the_head_with_the_model(tiny_encoder: str, tmp_path: Path) -> None:
     model = Discovery(6, preset="quick", encoder=tiny_encoder, epochs=3).fit(TEXTS, LABELS)
     assert model.settings_.method == "head-only"
-    untrained = Encoder(tiny_encoder).encode(TEXTS).numpy()
+    untrained = SentenceEncoder(tiny_encoder).encode(TEXTS).numpy()
     assert np.abs(model.features_ - untrained).max() > 0.01  # something was learned
     folder = model.save(tmp_path / "run")
     bare = SentenceTransformer(str(folder / "model"), device="cpu")
@@ -39,12 +39,12 @@ def test_a_quick_run_saves_the_head_with_the_model(tiny_encoder: str, tmp_path: 
 
 def test_texts_are_read_once(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    lower = Encoder.lower
+    lower = SentenceEncoder.frozen_states
 
-    def counted(self: Encoder, batch: object) -> torch.Tensor:
+    def counted(self: SentenceEncoder, batch: object) -> torch.Tensor:
         read.append(len(batch.index))  # type: ignore[attr-defined]
         return lower(self, batch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Encoder, "lower", counted)
+    monkeypatch.setattr(SentenceEncoder, "frozen_states", counted)
     Discovery(6, preset="quick", encoder=tiny_encoder, epochs=2).fit(TEXTS, LABELS)
     assert sum(read) == len(TEXTS) + 2  # two more to see that the encoder can be cut

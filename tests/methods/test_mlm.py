@@ -92,7 +92,7 @@ def test_output_weights_are_the_word_embeddings(tiny_encoder: str, trained_layer
     """With frozen layers the embeddings stay as they are; they are never a second set of weights."""
     method = started(tiny_encoder, trained_layers=trained_layers, batch_size=32)
     words = method.encoder.pipeline[0].model.embeddings.word_embeddings.weight
-    assert method.embeddings is words
+    assert method.masked_encoder.word_embeddings is words
     assert all(p is not words for p in method.token_head.parameters())
     before = words.detach().clone()
     torch.stack(list(method.loss(method.data.tokens.batch(torch.arange(16))).values())).sum().backward()

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from subtaxa.clustering import clusters, number_of_categories
 from subtaxa.clustering.clusters import Forest
 from subtaxa.clustering.number_of_categories import Estimate
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -333,13 +333,13 @@ def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, mo
 
 def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     method = begun(tiny_encoder, augment="shorten", augment_tokens=5)
-    inputs, seen = Encoder.inputs, []
+    inputs, seen = SentenceEncoder.inputs, []
 
-    def watched(self: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
+    def watched(self: SentenceEncoder, batch: Batch) -> tuple[Tensor, Tensor]:
         seen.append(batch.attention_mask.shape[1])
         return inputs(self, batch)
 
-    monkeypatch.setattr(Encoder, "inputs", watched)
+    monkeypatch.setattr(SentenceEncoder, "inputs", watched)
     method.loss(method.data.tokens.batch(torch.arange(60)))
     assert seen == [5]
     method.begin_epoch(1)  # the neighbours are those of the whole texts

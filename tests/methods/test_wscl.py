@@ -11,7 +11,7 @@ from helpers.planted import unit_tensor
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.methods import settings_for
 from subtaxa.methods.wscl import OTHER, SAME, WSCL, shallow_layer, weighted_self_contrast
 
@@ -96,7 +96,10 @@ def test_the_shallow_layer_is_two_thirds_up() -> None:
 def test_depths_are_the_whole_models_hidden_states(
     tiny_encoder: str, layers: int | str, pooling: str, layer: int
 ) -> None:
-    encoder, whole = Encoder(tiny_encoder, pooling=pooling, trained_layers=layers), Encoder(tiny_encoder)
+    encoder, whole = (
+        SentenceEncoder(tiny_encoder, pooling=pooling, trained_layers=layers),
+        SentenceEncoder(tiny_encoder),
+    )
     encoder.pipeline.eval()
     encoder.tower.eval()
     whole.pipeline.eval()
@@ -107,7 +110,7 @@ def test_depths_are_the_whole_models_hidden_states(
         .model(input_ids=batch.input_ids, attention_mask=mask.long(), output_hidden_states=True)
         .hidden_states
     )
-    known = max(layer, encoder.cut)  # of a layer below the tower, the tower's inputs are what there is
+    known = max(layer, encoder.n_frozen_layers)  # of a layer below the tower, the tower's inputs are what there is
     expected = states[known][:, 0]
     if pooling == "mean":
         expected = (states[known] * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
@@ -116,9 +119,9 @@ def test_depths_are_the_whole_models_hidden_states(
         shallow, deep = tower(*inputs, layer=layer)
         torch.testing.assert_close(shallow, expected, atol=1e-5, rtol=0)
         assert torch.equal(deep, tower(*inputs))
-        assert shallow.requires_grad == (layer > encoder.cut and tower is encoder.tower)
+        assert shallow.requires_grad == (layer > encoder.n_frozen_layers and tower is encoder.tower)
     assert not any(module._forward_hooks for module in encoder.tower.modules())
-    assert encoder.depth == 3
+    assert encoder.n_layers == 3
 
 
 def started(tiny_encoder: str, **changes: object) -> WSCL:

@@ -10,7 +10,7 @@ import torch
 from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
 READ, TRAINED = 1e-5, 1e-3  # as docs/reliability.md has it
 TEXTS, LABELS, _ = planted_corpus(20)
@@ -24,7 +24,7 @@ def threads() -> Iterator[None]:
 
 
 def test_what_is_read_agrees(tiny_encoder: str) -> None:
-    encoder, found = Encoder(tiny_encoder), []
+    encoder, found = SentenceEncoder(tiny_encoder), []
     for count in (1, 2):
         torch.set_num_threads(count)
         found.append(encoder.encode(TEXTS).numpy())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.runtime.threads import side_by_side
 
 
@@ -55,7 +55,7 @@ def test_one_thread_works_where_it_is_called() -> None:
 
 @pytest.mark.parametrize("layers", ["all", 1, 0])
 def test_features_do_not_depend_on_the_number_of_threads(tiny_encoder: str, layers: int | str) -> None:
-    encoder = Encoder(tiny_encoder, trained_layers=layers)
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
     tokens = encoder.tokenise([f"text {'long ' * (i % 40)} number {i}" for i in range(300)])
     before, found = torch.get_num_threads(), []
     try:

@@ -15,7 +15,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.encoders import sentence_encoder as encoder_module
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime import free_memory
 from subtaxa.runtime.free_memory import available
@@ -100,7 +100,7 @@ def test_discover_refuses_before_it_reads_and_leaves_nothing(
     with source.open("w", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *zip(TEXTS, LABELS, strict=True)])
     free(monkeypatch, 1e5)
-    monkeypatch.setattr(Encoder, "cache_lower", lambda *_: pytest.fail("it began to read"))
+    monkeypatch.setattr(SentenceEncoder, "cache_frozen", lambda *_: pytest.fail("it began to read"))
     arguments = ["discover", str(source), "--out", str(tmp_path / "run"), "--encoder", tiny_encoder, "--quiet"]
     error = refused(capsys, arguments)
     assert "of memory are needed for 60 texts" in error
@@ -111,14 +111,14 @@ def test_the_result_is_the_same_in_small_pieces_and_without_a_cache(
     quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chunks = []
-    real = Encoder.features
+    real = SentenceEncoder.features
 
-    def features(self: Encoder, *arguments: object, **named: object) -> object:
+    def features(self: SentenceEncoder, *arguments: object, **named: object) -> object:
         chunks.append(self.chunk_tokens)
         return real(self, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Encoder, "features", features)
-    monkeypatch.setattr(encoder_module, "IN_CACHE", USUAL.chunk)
+    monkeypatch.setattr(SentenceEncoder, "features", features)
+    monkeypatch.setattr(encoder_module, "CPU_BATCH_TOKENS", USUAL.chunk)
     usual = Discovery(6, **quick).fit(TEXTS, LABELS)
     job = []
     real_of = Sizes.of

@@ -18,9 +18,9 @@ from sklearn.cluster import HDBSCAN
 from subtaxa.bench.datasets import Dataset, Ints, Part
 from subtaxa.bench.protocols import kmeans, nearest_mean
 from subtaxa.bench.scoring import Score, score
-from subtaxa.encoders.loading import load_pipeline
+from subtaxa.encoders.loading import encode_frozen
 from subtaxa.errors import SubtaxaError
-from subtaxa.runtime.arrays import Floats, unit
+from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 
@@ -112,10 +112,7 @@ BASELINES: dict[str, tuple[str, Callable[[Task, Part], Ints]]] = {
 @lru_cache(2)  # the training and the test texts of a data set, for one baseline after the other
 def _frozen(texts: tuple[str, ...], encoder: str, pooling: str, max_tokens: int | str) -> Floats:
     """Unit features (N, D) by sentence-transformers itself."""
-    pipeline = load_pipeline(encoder, pooling)
-    if max_tokens != "model":
-        pipeline.max_seq_length = min(int(max_tokens), pipeline.max_seq_length or int(max_tokens))
-    return unit(pipeline.encode(list(texts), show_progress_bar=False))
+    return encode_frozen(texts, encoder, pooling, None if max_tokens == "model" else int(max_tokens))
 
 
 def run(name: str, dataset: Dataset, settings: Settings, seed: int, progress: Progress) -> dict[str, Score]:

@@ -21,8 +21,8 @@ from subtaxa.bench.peak_memory import PeakMemory
 from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
 from subtaxa.data.tables import neutral
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.lexical import joined, word_features
-from subtaxa.encoders.sentence_encoder import Encoder
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
@@ -158,12 +158,19 @@ def _train(
 
 def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:
     """Tokens of both parts with the frozen layers' states, kept for the next run that needs the same."""
-    key = (dataset.train, dataset.test, settings.encoder, settings.pooling, settings.max_tokens, encoder.cut)
+    key = (
+        dataset.train,
+        dataset.test,
+        settings.encoder,
+        settings.pooling,
+        settings.max_tokens,
+        encoder.n_frozen_layers,
+    )
     if key not in _latest:
         _latest.clear()
         with progress.step("Reading all texts with the encoder", 2 * (len(dataset.train) + len(dataset.test))) as step:
             train, test = (
-                encoder.cache_lower(encoder.tokenise(part.texts, step.advance), step.advance)
+                encoder.cache_frozen(encoder.tokenise(part.texts, step.advance), step.advance)
                 for part in (dataset.train, dataset.test)
             )
         _latest[key] = train, test

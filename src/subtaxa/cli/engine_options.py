@@ -15,7 +15,7 @@ from subtaxa.runtime.progress import Progress
 from subtaxa.settings import whole_number
 
 if TYPE_CHECKING:
-    from subtaxa.encoders.sentence_encoder import Encoder
+    from subtaxa.encoders.base import Encoder
     from subtaxa.training.fit_encoder import Engine, Job, Outcome
 
 

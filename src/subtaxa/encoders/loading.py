@@ -6,13 +6,14 @@ import contextlib
 import hashlib
 import importlib.util
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from subtaxa.errors import InputError, SettingError
 from subtaxa.runtime import json_files
+from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.runtime.atomic_files import follow_umask
 
 PACKAGED = "packaged"
@@ -58,6 +59,14 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
     if not isinstance(pipeline[-1], Normalize):
         pipeline.append(Normalize())
     return pipeline
+
+
+def encode_frozen(texts: Sequence[str], name: str, pooling: str = "model", max_tokens: int | None = None) -> Floats:
+    """Unit features (N, D) as sentence-transformers computes them, for comparison with our own."""
+    pipeline = load_pipeline(name, pooling)
+    if max_tokens is not None:
+        pipeline.max_seq_length = min(max_tokens, pipeline.max_seq_length or max_tokens)
+    return unit(pipeline.encode(list(texts), show_progress_bar=False))
 
 
 def save_pipeline(pipeline: Any, folder: Path) -> None:

@@ -1,10 +1,10 @@
-"""The encoder of a run as an ONNX graph with 8-bit weights, which files many new texts in less time.
+"""The encoder of a run as an ONNX graph with 8-bit weights, which encodes new texts faster.
 
-It is exported from the run's own model when it is first asked for and kept beside it, with a note of digests: of the
-model it was made from and of the file itself. If any differs, it is made again. A stranger could forge graph and note
-together; a graph holds no code, and one that names other files is not loaded.
+The graph is exported from the run's model when it is first needed and kept beside it, together with the digests of the
+model and of the graph (runs/onnx_export.py). If a digest differs, the graph is exported again. Somebody could forge the
+graph and the digests together, but a graph holds no code, and one that refers to other files is not loaded.
 
-B texts in a batch, L tokens, D dimensions.
+N texts, B texts in a batch, L tokens, D dimensions.
 """
 
 from __future__ import annotations
@@ -14,66 +14,81 @@ import copy
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from subtaxa.encoders.base import Advance, Encoder, no_progress
+from subtaxa.encoders.sentence_encoder import SentenceEncoder
+from subtaxa.errors import SettingError
 from subtaxa.runtime.threads import side_by_side
 
-if TYPE_CHECKING:
-    from subtaxa.encoders.sentence_encoder import Encoder
+# The number of tokens in a batch. Of 64 to 2048, this was the fastest.
+BATCH_TOKENS = 192
 
-TOKENS = 192  # in a batch: what went quickest of 64 to 2048
-SLOW = ["SkipLayerNormFusion"]  # its sum and norm in one take several times as long as one after the other
-RECIPE = "1"  # a graph that was made by another one is made again
-ALIKE = 0.9  # cosine of a graph's feature to the model's: below it, the export went wrong
+# Optimisations that are switched off. This one fuses a sum with a norm, which takes several times as long.
+SLOW_OPTIMISATIONS = ["SkipLayerNormFusion"]
+
+# The version of the export. A graph with another version is exported again.
+EXPORT_VERSION = "1"
+
+# The least cosine between a feature of the graph and the model's. Below it, the export has failed.
+MIN_COSINE = 0.9
+
+# Texts that the graph and the model are compared on.
 PROBES = ("one short text", "another, which is a little longer than the first one", "two")
 
 
 class OnnxEncoder:
-    """Texts to unit features by the graph; the tokeniser and the batches are the encoder's own."""
+    """A `TextEncoder` (base.py) that runs the graph. It uses the tokeniser of the encoder that was exported."""
 
     def __init__(self, encoder: Encoder, graph: bytes) -> None:
         import onnxruntime
 
-        options, kinds = session_options(), ["CPUExecutionProvider"]
         self.encoder = encoder
-        self.session = onnxruntime.InferenceSession(graph, options, kinds, disabled_optimizers=SLOW)
+        self.session = onnxruntime.InferenceSession(
+            graph, session_options(), ["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISATIONS
+        )
 
-    def encode(self, texts: Sequence[str], advance: Callable[[int], None] = lambda n: None) -> Tensor:
-        """Texts to unit features (N, D), as `Encoder.encode` gives them but for rounding."""
-        out = torch.empty(len(texts), self.encoder.dimensions)
+    @property
+    def dimensions(self) -> int:
+        return self.encoder.dimensions
+
+    def encode(self, texts: Sequence[str], advance: Advance = no_progress) -> Tensor:
+        """Unit features (N, D), the same as those of the exported encoder but for rounding."""
+        out = torch.empty(len(texts), self.dimensions)
         tokens = self.encoder.tokenise(texts)
-        batches = tokens.batches_by_length(TOKENS) if len(tokens) else []
+        batches = tokens.batches_by_length(BATCH_TOKENS) if len(tokens) else []
 
-        def read(index: Tensor) -> Tensor:
+        def run(index: Tensor) -> Tensor:
             batch = tokens.batch(index)
             inputs = {"ids": batch.input_ids.numpy(), "mask": batch.attention_mask.long().numpy()}  # (B, L) each
             return torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
 
-        for index, rows in zip(batches, side_by_side(read, batches), strict=True):
+        for index, rows in zip(batches, side_by_side(run, batches), strict=True):
             out[index] = rows
             advance(len(index))
         return out
 
 
 def session_options() -> Any:
-    """How ONNX Runtime reads a batch."""
+    """How ONNX Runtime runs a batch."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side
-    options.log_severity_level = 3  # errors only
-    options.add_session_config_entry("optimization.enable_gelu_approximation", "1")  # far less off than 8 bits are
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # Several batches run at once.
+    options.log_severity_level = 3  # Errors only.
+    # The approximation is far more accurate than 8-bit weights are.
+    options.add_session_config_entry("optimization.enable_gelu_approximation", "1")
     return options
 
 
 class _Unit(nn.Module):
-    """The tower of an encoder with the normalising that others do after it."""
+    """The tower of an encoder, followed by normalisation."""
 
     def __init__(self, tower: nn.Module) -> None:
         super().__init__()
@@ -84,7 +99,7 @@ class _Unit(nn.Module):
 
 
 def is_whole(graph: bytes) -> bool:
-    """Whether all weights are in the graph itself: a stranger's file could name any other file instead."""
+    """Whether all weights are in the graph itself. A forged graph could refer to any other file."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -100,7 +115,9 @@ def is_whole(graph: bytes) -> bool:
 
 
 def export_int8(encoder: Encoder) -> bytes:
-    """The encoder's tower as a graph whose matrices are rounded to 8 bits, each column by a scale of its own."""
+    """A graph of the encoder whose weights are rounded to 8 bits, each column with its own scale."""
+    if not isinstance(encoder, SentenceEncoder):
+        raise SettingError(f"a {type(encoder).__name__} cannot be exported to ONNX: leave out --backend onnx-int8")
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -108,8 +125,8 @@ def export_int8(encoder: Encoder) -> bytes:
     tower.transformer.set_attn_implementation("eager")  # type: ignore[operator]
     batch = encoder.tokenise(PROBES).batch(torch.arange(len(PROBES)))
     axes = {"ids": {0: "texts", 1: "tokens"}, "mask": {0: "texts", 1: "tokens"}, "features": {0: "texts"}}
-    with tempfile.TemporaryDirectory() as room, _quiet():
-        plain, prepared, rounded = (str(Path(room) / f"{name}.onnx") for name in ("plain", "prepared", "rounded"))
+    with tempfile.TemporaryDirectory() as folder, _quiet():
+        plain, prepared, rounded = (str(Path(folder) / f"{name}.onnx") for name in ("plain", "prepared", "rounded"))
         with torch.no_grad():
             torch.onnx.export(
                 _Unit(tower),
@@ -128,7 +145,7 @@ def export_int8(encoder: Encoder) -> bytes:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporters' advice off the user's screen."""
+    """Silence the warnings and log messages of the exporters."""
     root: Any = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)

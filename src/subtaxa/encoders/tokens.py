@@ -1,6 +1,6 @@
-"""Texts tokenised once and kept packed; batches are padded only to their own longest text.
+"""The tokens of all texts in one packed row, and the padded batches that are made from it.
 
-B texts in a batch, L tokens of its longest text, T tokens in all, D dimensions.
+N texts, B texts in a batch, L tokens in its longest text, T tokens in all texts, D dimensions.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-IN_CACHE = 512  # tokens whose states a processor's cache holds: on a CPU, larger batches take up to twice as long
+# The number of tokens that a CPU encodes at a time. Their states fit into its cache. Larger batches are up to twice as
+# slow.
+CPU_BATCH_TOKENS = 512
+
+# Shuffled texts are sorted by length within pools of this many batches.
+POOL_BATCHES = 32
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some texts, ready for the encoder. `states` are cached outputs of the frozen lower layers, when there are any."""
+    """Some texts, padded to the same length. `states` is the cached output of the frozen layers, if there is one."""
 
-    index: Tensor  # (B,) position of each text in the training data
+    index: Tensor  # (B,) the position of each text among all texts
     input_ids: Tensor  # (B, L)
     attention_mask: Tensor  # (B, L) bool
-    ordinary: Tensor  # (B, L) bool: neither padding nor special
+    ordinary: Tensor  # (B, L) bool: neither padding nor special tokens
     states: Tensor | None = None  # (B, L, D)
 
     def with_(self, **changes: Any) -> Batch:
@@ -30,28 +35,30 @@ class Batch:
         return replace(self, **changes)
 
     def to(self, device: torch.device) -> Batch:
+        """The batch on another device."""
         return Batch(*(None if t is None else t.to(device) for t in vars(self).values()))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """All texts as one row of token ids; `offsets[i] : offsets[i+1]` is text i."""
+    """The tokens of all texts in one row. The tokens of text i are those from `offsets[i]` to `offsets[i + 1]`."""
 
     ids: Tensor  # (T,) int32
     ordinary: Tensor  # (T,) bool
     offsets: Tensor  # (N + 1,) int64
     pad_id: int
-    states: Tensor | None = None  # (T, D) cached hidden states
+    states: Tensor | None = None  # (T, D) the cached output of the frozen layers
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Tensor:
+        """The number of tokens of each text."""
         return self.offsets.diff()  # (N,)
 
     def batch(self, index: Tensor) -> Batch:
-        """The padded batch of the given texts."""
+        """The texts at the given positions (B,), padded to the longest of them."""
         lengths = self.lengths[index]  # (B,)
         columns = torch.arange(int(lengths.max()))  # (L,)
         mask = columns < lengths[:, None]  # (B, L)
@@ -60,8 +67,8 @@ class Tokens:
         states = None if self.states is None else self.states[where] * mask[..., None]  # (B, L, D)
         return Batch(index, ids, mask, self.ordinary[where] & mask, states)
 
-    def batches_by_length(self, max_tokens: int = IN_CACHE, max_texts: int = 256) -> list[Tensor]:
-        """Every text once, longest first, in batches of bounded padded size: the order for encoding."""
+    def batches_by_length(self, max_tokens: int = CPU_BATCH_TOKENS, max_texts: int = 256) -> list[Tensor]:
+        """Batches of bounded padded size that hold every text once, longest texts first. Encoding uses this order."""
         lengths = self.lengths.numpy()
         order = np.argsort(-lengths, kind="stable")
         batches, start = [], 0
@@ -72,11 +79,10 @@ class Tokens:
         return batches
 
     def shuffled_batches(self, size: int, generator: torch.Generator, subset: Tensor | None = None) -> list[Tensor]:
-        """An epoch's batches: shuffled, then sorted by length inside pools of 32 batches so that padding stays small,
-        then the batches shuffled."""
-        members = torch.arange(len(self)) if subset is None else subset
+        """The batches of an epoch: texts of similar length together, which keeps padding small, in random order."""
+        members = torch.arange(len(self)) if subset is None else subset.cpu()
         order = members[torch.randperm(len(members), generator=generator)]
         batches: list[Tensor] = []
-        for pool in order.split(size * 32) if len(order) else ():
+        for pool in order.split(size * POOL_BATCHES) if len(order) else ():
             batches += pool[self.lengths[pool].argsort(stable=True)].split(size)
         return [batches[i] for i in torch.randperm(len(batches), generator=generator)]

@@ -1,4 +1,4 @@
-"""The part of an encoder that is trained: its transformer from a chosen layer up, then its pooling.
+"""The trained part of an encoder: its transformer from a chosen layer up, followed by its pooling.
 
 B texts in a batch, L tokens, D dimensions.
 """
@@ -13,22 +13,24 @@ from torch import Tensor, nn
 
 from subtaxa.errors import SettingError
 
-LARGEST = 2**24  # bytes of one tensor on a CPU: malloc keeps no much larger ones, and fresh pages take long
+# The size in bytes up to which a tensor is quick to allocate on a CPU. For larger ones, malloc asks the system for new
+# pages each time.
+MAX_TENSOR_BYTES = 2**24
 
 
 class Tower(nn.Module):
-    """The part of the encoder that is trained: transformer layers, then the model's own pooling."""
+    """Transformer layers above the frozen ones, then the model's own pooling."""
 
-    def __init__(self, transformer: nn.Module, pooling: nn.ModuleList, *, cut: int) -> None:
+    def __init__(self, transformer: nn.Module, pooling: nn.ModuleList, *, n_frozen: int) -> None:
         super().__init__()
-        self.transformer, self.pooling, self.cut = transformer, pooling, cut
+        self.transformer, self.pooling, self.n_frozen = transformer, pooling, n_frozen
 
     def forward(self, inputs: Tensor, attention_mask: Tensor, layer: int | None = None) -> Tensor | tuple[Tensor, ...]:
-        """Token ids (B, L), or the lower layers' states (B, L, D) when the tower starts above them, to features (B, D).
+        """Features (B, D) from token ids (B, L) or, if there are frozen layers, from their output (B, L, D).
 
-        With a `layer`, counted from the bottom of the whole encoder, two of them: that layer's and the last's.
-        Of a layer below the tower only the tower's inputs are known: they stand in its place. On a CPU a large batch
-        goes through the layers in parts, and so does its gradient on the way back.
+        With a `layer`, counted from the bottom of the whole encoder, the result has two parts: the features of that
+        layer and those of the last one. A frozen layer is replaced by the output of the topmost frozen layer. On a CPU,
+        a large batch goes through the layers in parts, in both directions.
         """
         parts = self._parts(*inputs.shape[:2]) if inputs.device.type == "cpu" else 1
         found = [
@@ -38,17 +40,18 @@ class Tower(nn.Module):
         return features[0] if layer is None else features
 
     def _parts(self, texts: int, length: int) -> int:
-        """In how many parts a batch is small enough, by its widest states and by how its tokens heed each other."""
+        """The number of parts into which a batch is divided so that its largest tensor is quick to allocate."""
         config: Any = self.transformer.config
         width = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
-        each = 4 * length * max(width, length * getattr(config, "num_attention_heads", 1))  # bytes of a text
-        return max(1, -(-texts * each // LARGEST))
+        heads = getattr(config, "num_attention_heads", 1)
+        per_text = 4 * length * max(width, length * heads)  # Bytes of the widest states or of the attention weights.
+        return max(1, -(-texts * per_text // MAX_TENSOR_BYTES))
 
     def _features(self, inputs: Tensor, attention_mask: Tensor, layer: int | None) -> tuple[Tensor, ...]:
-        """The features (B, D) of a `layer`, if one is named, and of the last."""
+        """The features (B, D) of a `layer`, if one is given, and of the last layer."""
         if layer is None:
             return (self._pool(self.states(inputs, attention_mask), attention_mask),)
-        if layer <= self.cut:
+        if layer <= self.n_frozen:
             shallow, deep = inputs, self.states(inputs, attention_mask)
         else:
             caught: list[Tensor] = []
@@ -56,8 +59,8 @@ class Tower(nn.Module):
             def catch(module: nn.Module, args: Any, output: Any) -> None:
                 caught.append(output if isinstance(output, Tensor) else output[0])
 
-            # Not by output_hidden_states: transformers hooks each model that is asked, and this one shares its layers.
-            handle = layers_of(self.transformer, self.cut)[layer - self.cut - 1].register_forward_hook(catch)
+            # `output_hidden_states` would not do: transformers then hooks the layers, which several models share.
+            handle = layers_of(self.transformer, self.n_frozen)[layer - self.n_frozen - 1].register_forward_hook(catch)
             try:
                 deep = self.states(inputs, attention_mask)
             finally:
@@ -66,8 +69,8 @@ class Tower(nn.Module):
         return self._pool(shallow, attention_mask), self._pool(deep, attention_mask)  # (B, D) each
 
     def states(self, inputs: Tensor, attention_mask: Tensor) -> Tensor:
-        """The last layer's token states (B, L, D), before pooling."""
-        name = "inputs_embeds" if self.cut else "input_ids"
+        """The last layer's state of each token (B, L, D), before pooling."""
+        name = "inputs_embeds" if self.n_frozen else "input_ids"
         out = self.transformer(**{name: inputs, "attention_mask": attention_mask.long()})
         return out.last_hidden_state  # (B, L, D)
 
@@ -78,31 +81,33 @@ class Tower(nn.Module):
         return features["sentence_embedding"]  # (B, D)
 
 
-def set_dropout(transformer: nn.Module, share: float) -> None:
-    """Training leaves out this share of all states, attention included."""
+def set_dropout(transformer: nn.Module, rate: float) -> None:
+    """Set the dropout rate of all layers, attention included."""
     for module in transformer.modules():
         if isinstance(module, nn.Dropout):
-            module.p = share
+            module.p = rate
 
 
-def layers_of(transformer: nn.Module, cut: int = 0) -> nn.ModuleList:
-    """The stack of transformer layers, whatever the architecture calls it; `cut` of them have been left out."""
-    depth = getattr(transformer.config, "num_hidden_layers", -1) - cut
+def layers_of(transformer: nn.Module, n_removed: int = 0) -> nn.ModuleList:
+    """The stack of transformer layers, whatever its name; `n_removed` of them have been removed before."""
+    depth = getattr(transformer.config, "num_hidden_layers", -1) - n_removed
     for module in transformer.modules():
         if isinstance(module, nn.ModuleList) and len(module) == depth:
             return module
-    raise SettingError(f"cannot find the layers of {type(transformer).__name__}: use a BERT-like encoder")
+    raise SettingError(
+        f"cannot find the layers of {type(transformer).__name__}: use an encoder with the architecture of BERT"
+    )
 
 
-def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, cut: int) -> nn.Module:
-    """A view of the transformer that starts at layer `cut` and takes that layer's input as `inputs_embeds`.
+def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, n_frozen: int) -> nn.Module:
+    """The transformer without its lowest layers. It takes their output as `inputs_embeds`.
 
-    It shares the weights: only the containers on the way to the layers are copied, and the embeddings are passed by.
+    It shares the weights with the original: only the containers around the layers are copied.
     """
 
     def rebuild(module: nn.Module) -> nn.Module:
         if module is layers:
-            return nn.ModuleList(list(layers)[cut:])
+            return nn.ModuleList(list(layers)[n_frozen:])
         if not any(child is layers for child in module.modules()):
             return module
         twin = copy.copy(module)
@@ -110,17 +115,17 @@ def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, cut: int
         twin._modules |= {name: None for name, child in module._modules.items() if child is None}
         return twin
 
-    tail = rebuild(transformer)
-    if not isinstance(getattr(tail, "embeddings", None), nn.Module):
-        raise SettingError(f'{type(transformer).__name__} cannot be cut: use trained_layers="all"')
-    tail.embeddings = _PassThrough()
-    if isinstance(getattr(tail, "pooler", None), nn.Module):
-        tail.pooler = None  # type: ignore[assignment]
-    return tail
+    top = rebuild(transformer)
+    if not isinstance(getattr(top, "embeddings", None), nn.Module):
+        raise SettingError(f'the layers of {type(transformer).__name__} cannot be frozen: use trained_layers="all"')
+    top.embeddings = _PassThrough()
+    if isinstance(getattr(top, "pooler", None), nn.Module):
+        top.pooler = None  # type: ignore[assignment]
+    return top
 
 
 class _PassThrough(nn.Module):
-    """Stands where the embeddings were: its input is already the state that the next layer expects."""
+    """Replaces the embeddings: its input is already what the next layer takes."""
 
     def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
         return inputs_embeds

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.processes import PATIENCE
@@ -43,7 +43,7 @@ class RayFit:
             raise SubtaxaError(found["error"])
         weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
-        encoder.pipeline.eval()
+        encoder.eval()
         before, after = (torch.tensor(found[name]) for name in ("before", "after"))
         return Outcome(found["history"], before, after, found["judged"], found["words_kept"])
 

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.runtime import processes
 from subtaxa.runtime.progress import Progress
 from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, learn

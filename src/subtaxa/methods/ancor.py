@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
 from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from subtaxa.clustering.clusters import Clusters, Forest, categories
 from subtaxa.clustering.number_of_categories import Estimate, choose, exactly
 from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch, Tokens
 from subtaxa.runtime.arrays import Floats
 from subtaxa.settings import Settings

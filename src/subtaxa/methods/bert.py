@@ -11,7 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss, labels_of
 
@@ -53,7 +53,7 @@ class BertCE(Method):
     @torch.no_grad()
     def score(self) -> float:
         """Accuracy of the coarse label on the held-out texts."""
-        self.encoder.pipeline.eval()
+        self.encoder.eval()
         self.tower.eval()
         right = 0
         for index in self.held_out.split(256):

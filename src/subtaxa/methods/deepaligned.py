@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import silhouette_score
 from torch import Tensor, nn
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.deepcluster import DeepCluster, drawn_seed, kmeans
 

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
 

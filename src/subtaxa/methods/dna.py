@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter, survival
 from subtaxa.clustering.neighbours import Neighbours, retrieve
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss
 from subtaxa.training.feature_queue import QueueMethod

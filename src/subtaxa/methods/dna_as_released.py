@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from subtaxa.clustering.filters import reciprocal_filter
 from subtaxa.clustering.neighbours import Neighbours
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.dna import DNA

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder, MaskedEncoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.errors import SettingError
 from subtaxa.methods.base import TrainingData
@@ -42,19 +42,13 @@ class BertCEMLM(BertCE):
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        if encoder.pipeline.tokenizer.mask_token_id is None:
+        if not isinstance(encoder, MaskedEncoder) or encoder.mask_id is None:
             raise SettingError(
                 f"the encoder {self.settings.encoder!r} has no mask token, which the masked-language-model loss needs: "
                 "use another encoder, or pretrain_epochs 0 to go without this pretraining"
             )
-        self.mask_id = int(encoder.pipeline.tokenizer.mask_token_id)
-        width = int(encoder.pipeline[0].get_embedding_dimension())
-        self.token_head = TokenHead(width, self.embeddings)
-
-    @property
-    def embeddings(self) -> Tensor:
-        """The encoder's word embeddings (V, E)."""
-        return self.encoder.pipeline[0].model.get_input_embeddings().weight
+        self.masked_encoder, self.mask_id = encoder, encoder.mask_id
+        self.token_head = TokenHead(encoder.token_dimensions, encoder.word_embeddings)
 
     def modules(self) -> dict[str, nn.Module]:
         return super().modules() | {"token_head": self.token_head}
@@ -62,8 +56,8 @@ class BertCEMLM(BertCE):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         ids, masked = mask_tokens(batch.input_ids, batch.ordinary, RATE, self.mask_id, self.encoder.vocabulary)
         hidden = batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were
-        states = self.encoder.tower.states(*self.encoder.inputs(hidden))[masked]  # (M, D)
-        logits = self.token_head(states, self.embeddings)  # (M, V)
+        states = self.masked_encoder.token_states(hidden)[masked]  # (M, D)
+        logits = self.token_head(states, self.masked_encoder.word_embeddings)  # (M, V)
         return super().loss(batch) | {"mlm": token_loss(logits, batch.input_ids[masked])}
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.filters import label_filter
 from subtaxa.clustering.neighbours import Neighbours, retrieve
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA

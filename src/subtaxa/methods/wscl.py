@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
 from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within
@@ -62,7 +62,7 @@ class WSCL(RingMethod):
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        self.layer = shallow_layer(encoder.depth)
+        self.layer = shallow_layer(encoder.n_layers)
         self.head, self.shallow_head = coarse_head(encoder, data), coarse_head(encoder, data)
         self.momentum_tower = encoder.momentum_copy()
         self.queue = ClassQueue.fitting(data.labels, data.n_labels, RING, encoder.dimensions)

@@ -8,14 +8,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from subtaxa.encoders.onnx import ALIKE, PROBES, RECIPE, OnnxEncoder, export_int8, is_whole
+from subtaxa.encoders.onnx import EXPORT_VERSION, MIN_COSINE, PROBES, OnnxEncoder, export_int8, is_whole
 from subtaxa.errors import InputError
 from subtaxa.runs.digests import digests
 from subtaxa.runs.layout import GRAPH, GRAPH_NOTE, MODEL
 from subtaxa.runtime.atomic_files import write_whole
 
 if TYPE_CHECKING:
-    from subtaxa.encoders.sentence_encoder import Encoder
+    from subtaxa.encoders.base import Encoder
 
 
 def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
@@ -27,14 +27,14 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
     graph = export_int8(encoder)
     made = OnnxEncoder(encoder, graph)
     least = float((made.encode(PROBES) * encoder.encode(PROBES)).sum(1).min())
-    if not least > ALIKE:
+    if not least > MIN_COSINE:
         raise InputError(
             f"the encoder cannot be rounded to 8 bits (its features then differ, cosine {least:.2f}): "
             "leave out --backend onnx-int8"
         )
     with contextlib.suppress(PermissionError):  # a run in a folder that may only be read is served all the same
         write_whole(folder / GRAPH, graph)
-        note = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+        note = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
         write_whole(folder / GRAPH_NOTE, (json.dumps(note, indent=2) + "\n").encode())
     return made
 
@@ -46,5 +46,5 @@ def _kept(folder: Path, model: dict[str, str]) -> bytes | None:
         graph = (folder / GRAPH).read_bytes()
     except (OSError, ValueError):
         return None
-    ours = {"recipe": RECIPE, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+    ours = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
     return graph if note == ours and is_whole(graph) else None

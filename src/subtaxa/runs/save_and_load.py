@@ -20,7 +20,7 @@ from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.label_errors import suspect_labels
 from subtaxa.data.tables import csv_text, parquet_bytes
 from subtaxa.data.texts import CoarseTexts
-from subtaxa.encoders.loading import check_folder, save_pipeline
+from subtaxa.encoders.loading import check_folder
 from subtaxa.errors import InputError
 from subtaxa.report import Content, ReportData, render_report
 from subtaxa.runs import layout
@@ -48,7 +48,7 @@ def save_run(model: Discovery, folder: Path, *, overwrite: bool, command: str = 
         for name, content in _shown(model, facts).items():
             (stage / name).write_bytes(content)
         try:
-            save_pipeline(model.encoder_.pipeline, stage / layout.MODEL)
+            model.encoder_.save(stage / layout.MODEL)
         except OSError:
             raise
         except Exception as error:  # by which safetensors and tokenizers report a full disk

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
 from subtaxa.data.raw_files import clean
+from subtaxa.encoders.base import Encoder, TextEncoder
 from subtaxa.encoders.lexical import Vocabulary, joined
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.registry import load_saved
 from subtaxa.errors import InputError
 from subtaxa.runs import layout
 from subtaxa.runs.digests import verify
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress, progress_for
-
-if TYPE_CHECKING:
-    from subtaxa.encoders.onnx import OnnxEncoder
+from subtaxa.settings import Settings
 
 
 class Reading:
@@ -30,6 +28,7 @@ class Reading:
     needed: most commands do without."""
 
     verbose: bool
+    settings_: Settings
     folder_: Path  # of a loaded run
     backend_ = "torch"  # what reads new texts
     features_: Floats  # (N, D) or (N, D + W) of the texts it was fitted on
@@ -40,7 +39,7 @@ class Reading:
         if not hasattr(self, "folder_"):
             raise AttributeError("encoder_ is there after fit or load")
         verify(self.folder_, layout.read_run(self.folder_), layout.MODEL)
-        encoder = Encoder(str((self.folder_ / layout.MODEL).resolve()), trained_layers="all")
+        encoder = load_saved(self.folder_ / layout.MODEL, self.settings_.encoder)
         words = self.vocabulary_
         if encoder.dimensions + (0 if words is None else words.width) != self.features_.shape[1]:
             raise InputError(f"the model in {str(self.folder_)!r} does not fit its categories: run discover again")
@@ -61,7 +60,7 @@ class Reading:
             raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
     @cached_property
-    def reader_(self) -> Encoder | OnnxEncoder:
+    def reader_(self) -> TextEncoder:
         """What turns new texts into features: the encoder itself, or its export."""
         if self.backend_ == "torch":
             return self.encoder_

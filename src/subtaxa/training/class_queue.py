@@ -73,7 +73,7 @@ class RingMethod(Method):
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """Before the first epoch, fill the rings, so that there are negatives from the first step on."""
         if epoch == 0:
-            self.encoder.pipeline.eval()
+            self.encoder.eval()
             for index in sample_within(self.data.labels, self.queue.length).split(256):
                 batch = self.encoder.batch(self.data.tokens, index)
                 self.enqueue(batch, self.keys(batch))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from subtaxa.clustering.clusters import Forest
 from subtaxa.clustering.number_of_categories import Estimate, judge
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime import processes
 from subtaxa.runtime.arrays import unit

@@ -9,7 +9,8 @@ from pathlib import Path
 from torch import Tensor
 
 from subtaxa.clustering.number_of_categories import Estimate
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
+from subtaxa.encoders.registry import load_encoder
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime.finite import NotFinite
@@ -47,7 +48,7 @@ Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something th
 def encoder_for(settings: Settings) -> Encoder:
     """The encoder as the settings want it, not yet trained."""
     limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
-    return Encoder(
+    return load_encoder(
         settings.encoder,
         pooling=settings.pooling,
         max_tokens=limit,
@@ -88,7 +89,7 @@ def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
         encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
     reserved = 0 if job.sizes is None else job.sizes.need
     with progress.step("Placing all texts before training", 2 * count) as step:
-        tokens = encoder.cache_lower(data.tokens, step.advance, reserved)
+        tokens = encoder.cache_frozen(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
     data = replace(data, tokens=tokens, untrained=before)
     history, learner = train(encoder, data, job.settings, job.seed, progress, job.folder)

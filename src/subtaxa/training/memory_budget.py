@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.free_memory import available, gigabytes
@@ -16,7 +16,7 @@ from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 
 if TYPE_CHECKING:
-    from subtaxa.encoders.sentence_encoder import Encoder
+    from subtaxa.encoders.base import Encoder
     from subtaxa.encoders.tokens import Tokens
 
 FLOAT = 4  # bytes
@@ -46,15 +46,14 @@ class Sizes:
     @classmethod
     def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Sizes:
         longest = int(tokens.lengths.max())
-        config: Any = encoder.pipeline[0].model.config
         return cls(
             texts=len(tokens),
             dimensions=encoder.dimensions,
             neighbours=min(int(settings.neighbours), len(tokens)),
             categories=categories,
             weights=sum(p.numel() for p in encoder.tower.parameters() if p.requires_grad),
-            layers=encoder.depth - encoder.cut,
-            width=int(getattr(config, "intermediate_size", 4 * encoder.dimensions)),
+            layers=encoder.n_layers - encoder.n_frozen_layers,
+            width=encoder.inner_dimensions,
             tokens=min(longest, settings.augment_tokens) if settings.augment == "shorten" else longest,
             batch=min(settings.batch_size, len(tokens)),
             chunk=encoder.chunk_tokens,

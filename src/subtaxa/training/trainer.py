@@ -18,7 +18,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from subtaxa.encoders.sentence_encoder import Encoder
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods.base import Method, TrainingData
@@ -97,7 +97,7 @@ class Trainer:
                 self._epoch(interrupts, step)
         if self.best:
             checkpoint.unpack_modules(self.modules, self.best)
-        encoder.pipeline.eval()
+        encoder.eval()
         return self.place.history
 
     def _epoch(self, interrupts: Interrupts, step: Step) -> None:
@@ -142,7 +142,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
         batch = method.encoder.batch(self.data.tokens, self._share(index))
-        method.encoder.pipeline.train()
+        method.encoder.train()
         method.tower.train()
         method.gather = partial(_gather, self.accelerator, len(index))
         parts = method.loss(batch)
@@ -169,7 +169,7 @@ class Trainer:
         if torch.isfinite(number):
             return
         encoder = self.method.encoder
-        encoder.pipeline.eval()
+        encoder.eval()
         self.method.tower.eval()
         wrong = ~torch.isfinite(self.method.tower(*encoder.inputs(batch))).all(1)  # (B,)
         texts = batch.index[wrong] if wrong.any() else batch.index
