@@ -33,7 +33,7 @@ LIBRARIES = [
     "subtaxa.cli.main",
     "subtaxa.data.texts",
     "subtaxa.discovery",
-    "subtaxa.runs.save_and_load",
+    "subtaxa.runs.save",
     "subtaxa.runtime.folder_lock",
     "filelock",
     "pandas",
@@ -63,10 +63,10 @@ def before(module, name, phase):
     setattr(module, name, told)
 def hook():
     from subtaxa.training import checkpoint
-    from subtaxa.runs import save_and_load
+    from subtaxa.runs import save
     from subtaxa.runs import layout
     before(checkpoint, "save_state", "writing a checkpoint")
-    before(save_and_load, "render_report", "rendering the report")
+    before(save, "render_report", "rendering the report")
     before(layout, "_sync", "moving results into place")
 step, note = progress.Progress.step, progress.Step.note
 PHASES = {"Starting up": "importing", "Pretraining on the labels": "pretraining", "Writing the run": "writing results"}

@@ -284,7 +284,7 @@ def test_bad_input_is_refused(quick: dict[str, object], model: Discovery) -> Non
         Discovery(**quick).fit(TEXTS)
     with pytest.raises(InputError, match="row 2"):
         Discovery(**quick).fit(["a", " "], ["x", "y"])
-    with pytest.raises(InputError, match="was not among the training labels"):
+    with pytest.raises(InputError, match="is not a label of the training texts"):
         model.predict(["a"], ["nowhere"])
     with pytest.raises(InputError, match="give a list of strings"):
         model.predict("a text")
@@ -315,3 +315,28 @@ def test_paper_preset_pretrains_on_the_labels_first(quick: dict[str, object]) ->
     assert found.history_[7]["score"] > 0.8
     assert {"alignment", "uniformity", "coarse", "kept"} <= set(found.history_[-1])
     assert found.settings_.momentum == 0.99
+
+
+def test_old_spellings_work_with_a_warning(quick: dict[str, object], model: Discovery) -> None:
+    for old, new in {"numbers_": "n_categories_", "memory_": "known_texts_", "confidence_": "calibration_"}.items():
+        with pytest.warns(DeprecationWarning, match=f"{old} is now Discovery.{new}"):
+            assert getattr(model, old) is getattr(model, new)
+    with pytest.warns(DeprecationWarning, match="is now Discovery.assign"):
+        old_call = model.file
+    with pytest.warns(DeprecationWarning, match="`place` is now `category_index`"):
+        assert old_call(TEXTS[:3]).place.tolist() == model.assign(TEXTS[:3]).category_index.tolist()
+    with pytest.warns(DeprecationWarning, match="clip is now max_grad_norm"):
+        old_argument = Discovery(6, clip=2.0, view="drop", **quick)  # type: ignore[arg-type]
+    twin = clone(old_argument)
+    assert (twin.max_grad_norm, twin.augment) == (2.0, "drop")
+    assert "clip" not in twin.get_params()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'clipp'"):
+        Discovery(clipp=2.0)
+
+
+def test_attributes_are_those_of_the_state_and_exist_only_after_fit(model: Discovery) -> None:
+    assert model.labels_ is model.state_.labels
+    assert model.features_ is model.state_.features
+    assert not hasattr(Discovery(), "labels_")
+    with pytest.raises(AttributeError):
+        model.labels_ = np.zeros(3)

@@ -55,7 +55,7 @@ def main() -> None:
     record = {
         "command": f"benchmarks/quality/confidence.py {given.dataset} {given.run.name}",
         "train": summary(model.confidences_, correct(data.train.fine, model.labels_)),
-        "test": summary(assigned.sure, correct(data.test.fine, assigned.place)),
+        "test": summary(assigned.confidence, correct(data.test.fine, assigned.category_index)),
         "outliers": {"train": round(float(model.outliers_.mean()), 3)},
         "stability": round(float(np.mean([c.stability for c in model.taxonomy_ if c.stability is not None])), 3),
     }

@@ -40,7 +40,8 @@ def measure(data: Dataset, trained: int = TRAINED, texts: int = NEW, rounds: int
             "int8": lambda: int8.assign(new),
         }
         # The first call with 8-bit weights also exports the model.
-        same = float((model.assign(unseen).place == int8.assign(unseen).place).mean())
+        found = [one.assign(unseen).category_index for one in (model, int8)]
+        same = float((found[0] == found[1]).mean())
         for work in candidates.values():
             work()  # Each candidate is warmed up once.
         spent = _take_turns(candidates, rounds)

@@ -32,7 +32,8 @@ class Assigner:
         from subtaxa.discovery import Discovery
 
         self.model = Discovery.load(run, backend=backend)
-        self.lowest, _ = self.model.outlier_threshold_, self.model.reader_  # both are made when first asked for
+        self.lowest = self.model.outlier_threshold_
+        self.model.state_.reader.inference_encoder  # noqa: B018 - it is loaded when it is first asked for
 
     def columns(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None

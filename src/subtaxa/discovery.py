@@ -1,42 +1,32 @@
-"""The estimator: from texts with coarse labels to named fine categories, in one screen of `fit`."""
+"""The estimator: fine categories below coarse labels, in the manner of scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
-from subtaxa.clustering.clusters import Clusters, Forest, categories
-from subtaxa.clustering.known_texts import KnownTexts
-from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, choose, exactly, readable
-from subtaxa.clustering.requested_number import GRANULARITIES, Wanted, check, wanted
-from subtaxa.clustering.text_map import text_map
+from subtaxa.clustering.requested_number import GRANULARITIES, check
 from subtaxa.data.texts import CoarseTexts
-from subtaxa.encoders.lexical import joined, word_features
 from subtaxa.errors import InputError, SettingError
+from subtaxa.fitting import fit_state
 from subtaxa.methods import settings_for
-from subtaxa.methods.base import TrainingData
-from subtaxa.runs.checkpoint_identity import open_checkpoint, unless_refused
-from subtaxa.runs.text_reader import Reading, as_texts
-from subtaxa.runtime import finite
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.runtime.progress import Progress, progress_for
-from subtaxa.settings import NAMES, Settings, check_backend
+from subtaxa.settings import NAMES, RENAMED, Settings, check_backend
+from subtaxa.taxonomy.assignment import Assignment, assign
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.describe import describe
-from subtaxa.taxonomy.editable import Editable, Trained
-from subtaxa.training.fit_encoder import Engine, Job, encoder_for, learn
-from subtaxa.training.memory_budget import Sizes, fit_into_memory
-from subtaxa.training.trainer import History
+from subtaxa.taxonomy.editing import edit
+from subtaxa.taxonomy.fitted_state import FittedState, Request
+from subtaxa.taxonomy.text_reader import as_texts
+from subtaxa.training.fit_encoder import Engine, learn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,25 +34,98 @@ if TYPE_CHECKING:
 
     from subtaxa.taxonomy.update import Update
 
-
-class Assignment(NamedTuple):
-    """Where texts go: the place of each one's category in the taxonomy and how sure that is; the probability of every
-    category, if they are right; and the features."""
-
-    place: Ints  # (n,)
-    sure: NDArray[np.float64]  # (n,)
-    likely: NDArray[np.float64]  # (n, K)
-    features: Floats  # (n, D)
+Learned = TypeVar("Learned")
 
 
-class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Finds the fine categories below coarse labels.
+def _learned(get: Callable[[FittedState], Learned]) -> Learned:
+    """A read-only attribute of a fitted estimator, taken from its state."""
+    return cast(Learned, property(lambda self: get(self._fitted_state())))
 
-    `categories` is their number, numbers for some labels as a dict, or "auto"; `granularity` ("coarse", "normal" or
-    "fine") shifts what "auto" finds. Every setting left None comes from the preset; see `subtaxa.settings`.
-    After `fit`: `labels_` (category of each text), `taxonomy_`, `confidences_`, `outliers_` (texts that fit nowhere),
-    `n_categories_` (how many categories each label has, and could have), `map_` (each text's place on a plane),
-    `history_`, `settings_`.
+
+def _renamed(old: str, new: str) -> Any:
+    """An attribute under the name it had in 0.1."""
+
+    def get(self: Discovery) -> Any:
+        warnings.warn(
+            f"Discovery.{old} is now Discovery.{new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2
+        )
+        return getattr(self, new)
+
+    return property(get)
+
+
+class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Find the fine-grained categories below coarse labels.
+
+    Every setting that is None comes from the preset. `subtaxa.Settings` lists the settings and their ranges.
+
+    Parameters
+    ----------
+    categories : int, dict or "auto", default="auto"
+        The total number of categories, the number for some labels (as in ``{"billing": 12}``), or "auto" to
+        estimate it.
+    granularity : {"coarse", "normal", "fine"}, default="normal"
+        Whether "auto" chooses fewer or more categories than it finds most plausible.
+    preset : {"default", "quick", "paper"}, default="default"
+        The set of defaults. "quick" leaves the encoder as it is and trains only a small layer on top of it.
+    seed : int, default=0
+        The seed of all random numbers. The same seed gives the same result.
+    verbose : bool, default=False
+        Whether to report progress.
+    method, encoder, pooling, max_tokens, trained_layers, dropout, pretrain_epochs, pretrain_patience, \
+pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, max_grad_norm, \
+augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, coarse_weight
+        Settings that replace those of the preset.
+    **renamed
+        Settings under the names they had in 0.1, with a DeprecationWarning.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_texts,)
+        The category id of each text.
+    taxonomy_ : Taxonomy
+        The categories. It can be edited; each edit changes this estimator.
+    classes_ : ndarray of shape (n_categories,)
+        The category ids, in the order of `taxonomy_`.
+    confidences_ : ndarray of shape (n_texts,)
+        The calibrated probability that each text is in the right category.
+    outliers_ : ndarray of bool of shape (n_texts,)
+        Which texts are unlike the other texts of their category.
+    n_categories_ : dict of str to CategoryCount
+        For each coarse label, the number of categories it has and the range of plausible numbers.
+    map_ : ndarray of shape (n_texts, 2)
+        The position of each text on a plane, close to similar texts.
+    features_ : ndarray of shape (n_texts, n_features)
+        The features of the texts after training.
+    clusters_ : Clusters
+        The centroids of the categories and their coarse labels, in the order of `taxonomy_`.
+    coarse_labels_ : list of str
+        The coarse labels, sorted.
+    data_ : CoarseTexts
+        The texts and labels that were fitted.
+    settings_ : Settings
+        The settings of the fit. None of them is "auto" any more.
+    history_ : list of dict
+        What was measured in each epoch of the training.
+    timings_ : dict of str to float
+        Seconds per step of the fit.
+    edits_ : list of dict
+        The edits made since the fit.
+    state_ : FittedState
+        Everything above as one dataclass.
+
+    Examples
+    --------
+    >>> from subtaxa import Discovery
+    >>> texts = ["my card was stolen", "someone stole my card", "i lost my bank card", "a thief took my card",
+    ...          "what is the exchange rate", "exchange rate for dollars", "dollars to euros", "the euro rate today",
+    ...          "how do i reset my password", "i forgot my password", "password reset link", "new password please"]
+    >>> labels = ["bank"] * 8 + ["account"] * 4
+    >>> model = Discovery({"bank": 2, "account": 1}, preset="quick").fit(texts, labels)
+    >>> [(category.parent, category.size) for category in model.taxonomy_]
+    [('account', 4), ('bank', 4), ('bank', 4)]
+    >>> bool(model.predict(["they stole my credit card"])[0] == model.labels_[0])
+    True
     """
 
     def __init__(
@@ -99,10 +162,47 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         rank_top_m: int | None = None,
         rank_epochs: int | None = None,
         coarse_weight: float | None = None,
+        **renamed: Any,
     ) -> None:
         passed = locals()
         for name in ("categories", "granularity", "preset", "seed", "verbose", *NAMES):
             setattr(self, name, passed[name])
+        for old, value in renamed.items():
+            if old not in RENAMED:
+                raise TypeError(f"Discovery.__init__() got an unexpected keyword argument {old!r}")
+            new = RENAMED[old]
+            warnings.warn(f"{old} is now {new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2)
+            setattr(self, new, value)
+
+    labels_ = _learned(lambda state: state.labels)
+    confidences_ = _learned(lambda state: state.confidences)
+    clusters_ = _learned(lambda state: state.clusters)
+    known_texts_ = _learned(lambda state: state.known_texts)
+    classes_ = _learned(lambda state: state.category_ids)
+    outliers_ = _learned(lambda state: state.outliers)
+    outlier_threshold_ = _learned(lambda state: state.outlier_threshold)
+    n_categories_ = _learned(lambda state: state.n_categories)
+    coarse_labels_ = _learned(lambda state: state.coarse_labels)
+    calibration_ = _learned(lambda state: state.calibration)
+    features_ = _learned(lambda state: state.features)
+    map_ = _learned(lambda state: state.map)
+    settings_ = _learned(lambda state: state.settings)
+    history_ = _learned(lambda state: state.history)
+    timings_ = _learned(lambda state: state.timings)
+    data_ = _learned(lambda state: state.data)
+    edits_ = _learned(lambda state: state.edits)
+    encoder_ = _learned(lambda state: state.reader.encoder)
+    vocabulary_ = _learned(lambda state: state.reader.vocabulary)
+
+    numbers_ = _renamed("numbers_", "n_categories_")
+    memory_ = _renamed("memory_", "known_texts_")
+    confidence_ = _renamed("confidence_", "calibration_")
+    lowest_fit_ = _renamed("lowest_fit_", "outlier_threshold_")
+    file = _renamed("file()", "assign")
+
+    @property
+    def taxonomy_(self) -> Taxonomy:
+        return replace(self._fitted_state().taxonomy, editor=self.edit)
 
     def fit(
         self,
@@ -113,159 +213,265 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
         checkpoint: str | Path | None = None,
         engine: Engine = learn,
     ) -> Discovery:
-        """Find the categories. With a `checkpoint` folder, training is saved there and continues from it. The `engine`
-        is what trains: this process, or others (`subtaxa.engines`)."""
+        """Find the categories of texts with coarse labels.
+
+        Parameters
+        ----------
+        texts : sequence of str, or CoarseTexts
+            The texts, or texts with their labels as `read_texts` gives them.
+        labels : sequence of str, optional
+            The coarse label of each text.
+        progress : Progress, optional
+            What reports progress. By default `verbose` decides.
+        checkpoint : path, optional
+            A folder in which training is saved and from which it continues.
+        engine : callable, optional
+            What trains the encoder: this process, or others (`subtaxa.engines`).
+
+        Returns
+        -------
+        Discovery
+            The fitted estimator.
+        """
         data = _as_data(texts, labels)
         settings = self._checked_settings()
-        want = wanted(self.categories, data.texts, data.labels)
-        progress = progress or progress_for(quiet=not self.verbose)
-        order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))  # the file's order is no matter
-        ordered = [data.texts[i] for i in order]
-        naming = partial(finite.naming, ordered, [data.rows[i] for i in order])
-        names, numbers = np.unique([data.labels[i] for i in order], return_inverse=True)
-        number = want.total or max(len(names), readable(len(ordered)))
-        estimating = want.total is None and settings.neighbours == "auto"
-        settings = settings.for_data(ordered, number)
-        with progress.step("Loading the encoder"):
-            encoder = encoder_for(settings)
-        with progress.step("Reading all texts", len(ordered)) as step:
-            tokens = encoder.tokenise(ordered, step.advance)
-        sizes = fit_into_memory(Sizes.of(encoder, tokens, settings, number), progress)
-        with progress.step("Comparing the words"):
-            words, vocabulary = word_features(ordered)
-        training = TrainingData(
-            tokens,
-            torch.from_numpy(numbers),
-            len(names),
-            number,
-            unknown=want.total is None,
-            estimating=estimating,
-            fixed=want.fixed,
-            words=torch.from_numpy(words),
-        )
-        folder = open_checkpoint(checkpoint, data, settings, self.get_params())
-        with unless_refused(folder), naming():
-            outcome = engine(encoder, Job(training, settings, self.seed, folder, sizes), progress)
-        weight = outcome.words_kept
-        features, before = (joined(rows.numpy(), words, weight) for rows in (outcome.after, outcome.before))
-        with progress.step("Finding the categories", 2 * len(ordered)) as step:
-            forest = Forest(features, numbers, self.seed, step.advance)
-            forest, choices = _choices(forest, want, self.granularity, outcome.judged)
-            clusters = categories(forest, [choice.chosen for choice in choices], step.advance)
-        with progress.step("Measuring how sure they are", len(ordered)) as step:
-            confidence, stability = calibrate(features, before, numbers, clusters, self.seed, step.advance)
-        with progress.step("Naming the categories"):
-            clusters, assignment, taxonomy = describe(ordered, features, numbers, names, clusters, stability)
-        sure = confidence_of(probabilities(features, clusters, confidence, numbers), assignment, confidence, numbers)
-        places = text_map(features, self.seed, progress)
-
-        back = np.argsort(order)  # from our order to the caller's
-        self.labels_: Ints = assignment[back]
-        self.confidences_: NDArray[np.float64] = sure[back]
-        self.taxonomy_: Taxonomy = replace(taxonomy, editor=self.edit)
-        self.coarse_labels_: list[str] = [str(name) for name in names]
-        self.clusters_: Clusters = clusters
-        self.n_categories_: dict[str, CategoryCount] = dict(zip(self.coarse_labels_, choices, strict=True))
-        self.calibration_: Calibration = confidence
-        self.features_: Floats = features[back]
-        self.map_: Floats = places[back]
-        self.edits_, self.earlier_edits_ = [], ""
-        self.known_texts_ = KnownTexts.of(ordered, features, assignment, clusters)
-        self.trained_ = Trained(self.labels_, self.clusters_, self.taxonomy_, self.known_texts_, self.confidences_)
-        self.settings_: Settings = settings
-        self.history_: History = outcome.history
-        self.timings_: dict[str, float] = dict(progress.timings)
-        self.data_: CoarseTexts = data
-        self.encoder_ = encoder
-        self.vocabulary_ = replace(vocabulary, weight=weight) if vocabulary is not None and weight else None
+        request = Request(self.categories, self.granularity, self.preset, self.seed)
+        self.state_ = fit_state(data, request, settings, self._progress(progress), checkpoint, engine)
         return self
 
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
+        """Fit the texts `X` with the coarse labels `y` and return the category id of each text.
+
+        Parameters
+        ----------
+        X : sequence of str, or CoarseTexts
+            The texts.
+        y : sequence of str, optional
+            The coarse label of each text.
+        **options
+            Passed on to `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_texts,)
+            The category ids, as in `labels_`.
+        """
         return self.fit(X, y, **options).labels_
 
     def predict(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Ints:
-        """The category of each text: the nearest centroid, of its own coarse label where `labels` are given.
+        """Predict the category of each text. A training text gets the category that it has in `labels_`.
 
-        A training text gets the category it has in `labels_`.
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of str, optional
+            The coarse label of each text. The category is then one of that label.
+
+        Returns
+        -------
+        ndarray of shape (n_texts,)
+            The category ids.
         """
-        return self.classes_[self.assign(texts, labels).place]
+        return self.classes_[self.assign(texts, labels).category_index]
 
     def predict_proba(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """The probability of every category (n, K), if they are right, in the order of `classes_` and `taxonomy_`."""
-        return self.assign(texts, labels).likely
+        """Predict the probability of every category for each text, given that the categories themselves are right.
 
-    @property
-    def classes_(self) -> Ints:
-        """The ids of the categories, in the order of `taxonomy_`."""
-        check_is_fitted(self, "clusters_")
-        return np.array([category.id for category in self.taxonomy_], dtype=np.int64)
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of str, optional
+            The coarse label of each text. Categories of other labels then have probability 0.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_categories)
+            The probabilities, with one column per category in the order of `classes_`.
+        """
+        return self.assign(texts, labels).probabilities
+
+    def transform(self, texts: Sequence[str], progress: Progress | None = None) -> Floats:
+        """Compute the features of new texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        progress : Progress, optional
+            What reports progress. By default `verbose` decides.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_features)
+            Features of unit length.
+        """
+        return self._fitted_state().reader.features(as_texts(texts), self._progress(progress))
 
     def assign(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Assignment:
-        """Everything about new texts in one pass."""
-        features = self.transform(texts, progress)
-        numbers = None if labels is None else self._numbers(labels, len(features))
-        likely = probabilities(features, self.clusters_, self.calibration_, numbers)
-        known, place = self.known_texts_.lookup(as_texts(texts))
-        if numbers is not None:
-            known &= self.clusters_.parents[place] == numbers
-        elif known.any():
-            own_label = self.clusters_.parents[place[known]]
-            likely[known] = probabilities(features[known], self.clusters_, self.calibration_, own_label)
-        place = np.where(known, place, likely.argmax(1))
-        sure = confidence_of(likely, place, self.calibration_, numbers)
-        if numbers is None:  # of the texts it knows, it knows the label too
-            sure[known] = confidence_of(likely[known], place[known], self.calibration_, place[known])
-        return Assignment(place, sure, likely, features)
+        """Compute category, confidence, probabilities and features of new texts in one pass.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of str, optional
+            The coarse label of each text.
+        progress : Progress, optional
+            What reports progress. By default `verbose` decides.
+
+        Returns
+        -------
+        Assignment
+            A named tuple of arrays.
+        """
+        return assign(self._fitted_state(), as_texts(texts), labels, self._progress(progress))
 
     def update(
         self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Update:
-        """File more texts and keep them; categories keep their ids, and new ones are proposed."""
+        """Add new texts. Categories keep their ids and names; new ones are proposed where new texts form a group.
+
+        Earlier edits can no longer be undone.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of str, optional
+            The coarse label of each text.
+        progress : Progress, optional
+            What reports progress. By default `verbose` decides.
+
+        Returns
+        -------
+        Update
+            The number of texts that went to existing categories, and the new categories.
+        """
         from subtaxa.taxonomy.update import update
 
-        check_is_fitted(self, "clusters_")
-        return update(self, as_texts(texts), labels, progress or progress_for(quiet=not self.verbose))
+        return update(self._fitted_state(), as_texts(texts), labels, self._progress(progress))
+
+    def edit(self, kind: str, **what: Any) -> Taxonomy:
+        """Apply one edit, or refuse it and change nothing. `Taxonomy` has a method for each kind of edit.
+
+        Parameters
+        ----------
+        kind : {"split", "merge", "rename", "move", "undo"}
+            The kind of edit.
+        **what
+            The arguments of the method of that name of `Taxonomy`.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
+        edit(self._fitted_state(), kind, **what)
+        return self.taxonomy_
 
     def save(self, folder: str | Path, *, overwrite: bool = False, command: str = "") -> Path:
-        """Write the run folder: categories, assignments, report and the reusable model."""
-        from subtaxa.runs.save_and_load import save_run
+        """Write a run folder: categories, assignments, the report and the model.
 
-        check_is_fitted(self, "clusters_")
-        return save_run(self, Path(folder), overwrite=overwrite, command=command)
+        Parameters
+        ----------
+        folder : path
+            The folder, which must be new or empty.
+        overwrite : bool, default=False
+            Whether to replace a run that is already there.
+        command : str, default=""
+            The command line to record in the run.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        from subtaxa.runs.save import save_run
+
+        return save_run(self._fitted_state(), Path(folder), overwrite=overwrite, command=command)
 
     @classmethod
     def load(cls, folder: str | Path, *, backend: str = "torch") -> Discovery:
-        """A fitted estimator from a run folder. Nothing in the folder is ever executed.
+        """Load a fitted estimator from a run folder. Nothing in the folder is ever executed.
 
-        With the `backend` "onnx-int8", new texts are read by an export of the encoder with 8-bit weights.
+        Parameters
+        ----------
+        folder : path
+            The folder that `save` or `subtaxa discover` wrote.
+        backend : {"torch", "onnx-int8"}, default="torch"
+            What encodes new texts. "onnx-int8" uses an export of the encoder with 8-bit weights.
+
+        Returns
+        -------
+        Discovery
+            The fitted estimator. The encoder is loaded when it is first used.
         """
-        from subtaxa.runs.save_and_load import load_run
+        from subtaxa.runs.load import load_run
 
         check_backend(backend)
-        return load_run(cls, Path(folder), backend)
+        state = load_run(Path(folder), backend)
+        model = cls(**vars(state.request))
+        model.state_ = state
+        return model
 
     def plot_map(self, color: str = "label", ax: Axes | None = None) -> Figure:
-        """All texts on the map with the names of their labels or, with color="category", of their categories."""
+        """Plot all texts on a plane, with the names of their labels or categories.
+
+        Parameters
+        ----------
+        color : {"label", "category"}, default="label"
+            What the colours and names stand for.
+        ax : matplotlib Axes, optional
+            The axes to draw in.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure.
+        """
         from subtaxa.report.plots import plot_map
 
-        check_is_fitted(self, "clusters_")
-        return plot_map(self, color, ax)
+        return plot_map(self._fitted_state(), color, ax)
 
     def plot_sizes(self, ax: Axes | None = None) -> Figure:
-        """How many texts each category has, below its label."""
+        """Plot the number of texts in each category, grouped by label.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            The axes to draw in.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure.
+        """
         from subtaxa.report.plots import plot_sizes
 
-        check_is_fitted(self, "clusters_")
-        return plot_sizes(self, ax)
+        return plot_sizes(self._fitted_state(), ax)
 
     def plot_history(self) -> Figure:
-        """What was measured in each epoch of the training."""
+        """Plot what was measured in each epoch of the training.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure.
+        """
         from subtaxa.report.plots import plot_history
 
-        check_is_fitted(self, "clusters_")
-        return plot_history(self)
+        return plot_history(self._fitted_state())
+
+    def _fitted_state(self) -> FittedState:
+        check_is_fitted(self, "state_")
+        return self.state_
+
+    def _progress(self, progress: Progress | None) -> Progress:
+        return progress or progress_for(quiet=not self.verbose)
 
     def _checked_settings(self) -> Settings:
         given = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
@@ -276,16 +482,6 @@ class Discovery(Editable, Reading, ClusterMixin, TransformerMixin, BaseEstimator
             raise SettingError(f"seed is {self.seed!r}: it must be a whole number from 0 to 2147483647")
         return settings_for(self.preset, **given)
 
-    def _numbers(self, labels: Sequence[str], n: int) -> Ints:
-        """Coarse label numbers of labels given by name."""
-        if len(labels) != n:
-            raise InputError(f"there are {n} texts but {len(labels)} labels: give each text one label")
-        known = {name: number for number, name in enumerate(self.coarse_labels_)}
-        for label in labels:
-            if str(label) not in known:
-                raise InputError(f"label {str(label)!r} was not among the training labels: {', '.join(known)}")
-        return np.array([known[str(label)] for label in labels], dtype=np.int64)
-
 
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:
     if isinstance(texts, CoarseTexts):
@@ -293,12 +489,3 @@ def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -
     if labels is None:
         raise InputError("fit needs a coarse label for each text: fit(texts, labels)")
     return CoarseTexts.from_lists(texts, labels, strict=True)
-
-
-def _choices(
-    forest: Forest, want: Wanted, granularity: str, judged: Estimate | None
-) -> tuple[Forest, list[CategoryCount]]:
-    """How many categories each label gets; with the forest as it is to be cut."""
-    if want.total is not None and not want.fixed:
-        return exactly(forest, want.total)
-    return choose(forest, granularity, want.fixed, judged)

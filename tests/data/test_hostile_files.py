@@ -81,9 +81,9 @@ def test_the_command_line_says_it_in_one_line(tmp_path: Path, name: str) -> None
 
 @pytest.fixture
 def targets(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, fuzz_targets.Target]]:
-    from subtaxa.runs import save_and_load
+    from subtaxa.runs import load
 
-    monkeypatch.setattr(save_and_load, "check_folder", save_and_load.check_folder)  # put back what the targets replace
+    monkeypatch.setattr(load, "check_folder", load.check_folder)  # put back what the targets replace
     yield fuzz_targets.TARGETS
     fuzz_targets.clean_up()
 

@@ -29,9 +29,9 @@ def _folder() -> Path:
 
 @cache
 def _run() -> Path:
-    from subtaxa.runs import save_and_load
+    from subtaxa.runs import load
 
-    save_and_load.check_folder = lambda folder: None  # the model is no part of this
+    load.check_folder = lambda folder: None  # the model is no part of this
     return write_run(_folder() / "run")
 
 

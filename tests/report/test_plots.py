@@ -87,7 +87,7 @@ def test_pretraining_is_counted_and_shaded() -> None:
     from subtaxa.report.plots import plot_history
 
     history = [{"epoch": i, "coarse": 1.0 / i, "pretraining": 1.0} for i in (1, 2)] + [{"epoch": 1, "pull": 3.0}]
-    figure = plot_history(SimpleNamespace(history_=history))  # type: ignore[arg-type]
+    figure = plot_history(SimpleNamespace(history=history))  # type: ignore[arg-type]
     coarse, pull = figure.axes
     assert coarse.lines[0].get_xdata().tolist() == [1, 2]
     assert pull.lines[0].get_xdata().tolist() == [3]

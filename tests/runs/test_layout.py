@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from subtaxa.data.tables import csv_text, neutral, original, parquet_bytes
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout, save_and_load
+from subtaxa.runs import layout, load
 from subtaxa.runs.layout import (
     check_target,
     clear,
@@ -387,7 +387,7 @@ def test_damaged_assignments_are_one_sentence(
     """Loading a run whose table was edited or cut off is a user's error, not a traceback."""
     from subtaxa.discovery import Discovery
 
-    monkeypatch.setattr(save_and_load, "check_folder", lambda folder: None)  # no encoder is needed to get so far
+    monkeypatch.setattr(load, "check_folder", lambda folder: None)  # no encoder is needed to get so far
     folder = write_run(tmp_path / "run")
     assert len(Discovery.load(folder).taxonomy_) == 3
     (folder / "assignments.csv").unlink()

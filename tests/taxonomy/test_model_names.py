@@ -419,9 +419,9 @@ def test_what_a_person_does_meanwhile_counts(
     def meanwhile() -> Raw:
         other = Discovery.load(run)
         other.taxonomy_.rename(last, "Mine")
-        from subtaxa.runs.save_and_load import save_edits
+        from subtaxa.runs.save import save_edits
 
-        save_edits(other, run)
+        save_edits(other.state_, run)
         return said("Two")
 
     model = serve("One", meanwhile)

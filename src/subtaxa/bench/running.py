@@ -27,7 +27,7 @@ from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.runs.save_and_load import cores, versions
+from subtaxa.runs.save import cores, versions
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.progress import Progress

@@ -61,22 +61,23 @@ def edit_run(options: argparse.Namespace, progress: Progress) -> str:
 def _edit_alone(options: argparse.Namespace, progress: Progress) -> str:
     what = options.make(options) if "make" in options else None
     with progress.step("Loading the run"):
-        from subtaxa.discovery import Discovery
         from subtaxa.runs.layout import read_run
-        from subtaxa.runs.save_and_load import save_edits
+        from subtaxa.runs.load import load_run
+        from subtaxa.runs.save import save_edits
         from subtaxa.taxonomy.corrections import correct
+        from subtaxa.taxonomy.editing import edit
 
-        model = Discovery.load(options.folder)
-    before, known = model.taxonomy_, len(model.edits_)
+        state = load_run(Path(options.folder))
+    before, known = state.taxonomy, len(state.edits)
     if what is None:
         with progress.step("Carrying out the corrections"):
-            correct(model, Path(options.file), read_run(Path(options.folder))["data"]["fingerprint"])
+            correct(state, Path(options.file), read_run(Path(options.folder))["data"]["fingerprint"])
     else:
-        model.edit(options.command, **what)
+        edit(state, options.command, **what)
     with progress.step("Writing the run"):
-        save_edits(model, Path(options.folder))
-    after = model.taxonomy_
+        save_edits(state, Path(options.folder))
+    after = state.taxonomy
     changed = {c.parent for c in {*before} ^ {*after}}
     tree = type(after)(tuple(c for c in after if c.parent in changed))
-    done = "\n".join(edit["says"] for edit in model.edits_[known:])
+    done = "\n".join(entry["says"] for entry in state.edits[known:])
     return f"{done or 'no corrections: nothing was changed'}\n{tree}".rstrip()

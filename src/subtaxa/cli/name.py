@@ -50,16 +50,16 @@ def name_run(options: argparse.Namespace, progress: Progress) -> list[str]:
         from subtaxa.runs.edit_session import EditSession
 
         session = EditSession(Path(options.folder))
-    categories = session.model.taxonomy_
+    categories = session.state.taxonomy
     wanted = [c for c in categories if not c.named and (options.again or not c.namer)]
     named = 0
     try:
         with progress.step("Naming", len(wanted)) as step:
             for category in wanted:
-                siblings = [c for c in session.filing.taxonomy().children(category.parent) if c.id != category.id]
+                siblings = [c for c in session.working.taxonomy().children(category.parent) if c.id != category.id]
                 found = find_name(server.ask, category, siblings)
                 if found:
-                    session.add(name(session.filing, category.id, found, server.model))
+                    session.add(name(session.working, category.id, found, server.model))
                     named += 1
                 step.note(found)
                 step.advance()

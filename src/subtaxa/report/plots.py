@@ -32,7 +32,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from subtaxa.discovery import Discovery
+    from subtaxa.taxonomy.fitted_state import FittedState
 
 PALETTE = (*style.COLOURS[:-1], "#777777")  # points in black would drown the names
 CLOSE = 0.18  # of the map's width: categories of a label that share its name
@@ -65,33 +65,33 @@ class Name:
     needed: bool = False
 
 
-def plot_map(model: Discovery, color: str = "label", ax: Axes | None = None) -> Figure:
+def plot_map(state: FittedState, color: str = "label", ax: Axes | None = None) -> Figure:
     """All texts on a plane with the names of their labels or categories; close groups have different colours."""
     if color not in ("label", "category"):
         raise SettingError(f"color is {color!r}: it must be 'label' or 'category'")
-    spots, place = _spots(model), model._places()  # (K, 2), (N,)
-    owner = model.clusters_.parents if color == "label" else np.arange(len(spots))  # (K,)
+    spots, place = _spots(state), state.category_index  # (K, 2), (N,)
+    owner = state.clusters.parents if color == "label" else np.arange(len(spots))  # (K,)
     colours = _colours(spots, owner, np.bincount(owner[place]))  # (G,)
-    names = _label_names(model, spots) if color == "label" else _category_names(model, spots)
-    count = f"{len(place):,} texts, {len(spots):,} categories of {len(model.coarse_labels_):,} labels"
+    names = _label_names(state, spots) if color == "label" else _category_names(state, spots)
+    count = f"{len(place):,} texts, {len(spots):,} categories of {len(state.coarse_labels):,} labels"
     with matplotlib.rc_context(style.SETTINGS):
         figure, axes = _canvas(ax, 8.0, 7.5)
         dots: Any = {"s": np.clip(30_000 / len(place), 3.5, 20), "alpha": 0.6, "linewidths": 0, "rasterized": True}
-        x, y = model.map_.T
+        x, y = state.map.T
         axes.scatter(x, y, c=[colours[i] for i in owner[place]], **dots)
         axes.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim", xlabel=CAPTION)
         axes.margins(0.04)
         axes.spines[:].set(visible=True, color="#CCCCCC")
         axes.set_title(count, loc="left", fontweight="bold")
-        _write(axes, sorted(names, key=lambda name: (not name.needed, -name.texts)), colours, model.map_)
+        _write(axes, sorted(names, key=lambda name: (not name.needed, -name.texts)), colours, state.map)
     return figure
 
 
-def plot_sizes(model: Discovery, ax: Axes | None = None) -> Figure:
+def plot_sizes(state: FittedState, ax: Axes | None = None) -> Figure:
     """How many texts each category has, below its label."""
-    taxonomy = model.taxonomy_
-    parents = model.clusters_.parents  # (K,)
-    colours = _colours(_spots(model), parents, np.bincount(parents[model._places()]))  # as on the map
+    taxonomy = state.taxonomy
+    parents = state.clusters.parents  # (K,)
+    colours = _colours(_spots(state), parents, np.bincount(parents[state.category_index]))  # as on the map
     rows: list[tuple[str, int | None, str]] = []  # name, size and colour; a label has no size
     for parent, colour in zip(taxonomy.parents, colours, strict=True):
         rows.append((_written(parent), None, colour))
@@ -113,9 +113,9 @@ def plot_sizes(model: Discovery, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def plot_history(model: Discovery) -> Figure:
+def plot_history(state: FittedState) -> Figure:
     """What was measured in each epoch of the training, a panel for each quantity; pretraining is shaded."""
-    history = model.history_
+    history = state.history
     keys = [key for key in dict.fromkeys(key for row in history for key in row) if key not in ASIDE]
     if not keys:
         raise InputError("this run has no history to plot: it was not trained, see `settings_.epochs`")
@@ -153,11 +153,11 @@ def _written(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
-def _spots(model: Discovery) -> Floats:
+def _spots(state: FittedState) -> Floats:
     """For each category the place (K, 2) on the map that has the most of its texts around it."""
-    place, near, spots = model._places(), AROUND * np.ptp(model.map_), []
-    for i in range(len(model.taxonomy_)):
-        own = model.map_[place == i]  # (n, 2)
+    place, near, spots = state.category_index, AROUND * np.ptp(state.map), []
+    for i in range(len(state.taxonomy)):
+        own = state.map[place == i]  # (n, 2)
         spots.append(own[KDTree(own).query_ball_point(own, near, return_length=True).argmax()])
     return np.stack(spots)
 
@@ -174,19 +174,19 @@ def _colours(spots: Floats, owner: Ints, texts: Ints) -> list[str]:
     return [PALETTE[i] for i in number]
 
 
-def _category_names(model: Discovery, spots: Floats) -> list[Name]:
+def _category_names(state: FittedState, spots: Floats) -> list[Name]:
     return [
         Name(_written(c.name), (x, y), i, c.size)
-        for i, ((x, y), c) in enumerate(zip(spots, model.taxonomy_, strict=True))
+        for i, ((x, y), c) in enumerate(zip(spots, state.taxonomy, strict=True))
     ]
 
 
-def _label_names(model: Discovery, spots: Floats) -> list[Name]:
+def _label_names(state: FittedState, spots: Floats) -> list[Name]:
     """Each label's name at every group of its categories that lie close together; the largest group has to have it."""
-    sizes, width = np.array([c.size for c in model.taxonomy_]), np.ptp(model.map_)
+    sizes, width = np.array([c.size for c in state.taxonomy]), np.ptp(state.map)
     names = []
-    for label, text in enumerate(model.coarse_labels_):
-        members = np.flatnonzero(model.clusters_.parents == label)
+    for label, text in enumerate(state.coarse_labels):
+        members = np.flatnonzero(state.clusters.parents == label)
         group = np.ones(1, dtype=np.int64)
         if len(members) > 1:
             group = fcluster(linkage(spots[members], "average"), CLOSE * width, "distance")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError
 from subtaxa.runs import layout
-from subtaxa.runs.save_and_load import save_edits, save_log
+from subtaxa.runs.load import load_run
+from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.edit_log import Edit, carry_out, numbered, read_log
+from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 
 WAIT = 20.0  # seconds for another command to be done with the run
 
@@ -21,25 +22,25 @@ class EditSession:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.facts = folder, layout.read_run(folder)
-        self.model = Discovery.load(folder)
-        self.filing, self.log = self.model.filing(), list(self.model.edits_)
+        self.state = load_run(folder)
+        self.working, self.log = working_taxonomy(self.state), list(self.state.edits)
 
     def add(self, edit: Edit) -> None:
         """Carry out an edit and write it to the run's log."""
-        carry_out(self.filing, edit)
+        carry_out(self.working, edit)
         self.log.append(numbered(edit, self.log))
         with exclusive(self.folder, WAIT):
             self._check()
-            save_log(self.model, self.log, self.folder)
+            save_log(self.state, self.log, self.folder)
 
     def finish(self) -> Taxonomy:
         """Bring all files of the run up to its log; the categories as they then are."""
         if self.log:
             with exclusive(self.folder, WAIT):
                 self._check()
-                self.model.follow(self.log)
-                save_edits(self.model, self.folder)
-        return self.model.taxonomy_
+                apply_log(self.state, self.log)
+                save_edits(self.state, self.folder)
+        return self.state.taxonomy
 
     def _check(self) -> None:
         """The log on disk must be the beginning of ours."""

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 RUN, TAXONOMY, CLUSTERS, MODEL, REPORT = "run.json", "taxonomy.json", "clusters.safetensors", "model", "report.html"
 FEATURES, EDITS, TRAINED = "features.safetensors", "edits.jsonl", "trained.json"
-PAST = "edits-before.jsonl"
+EARLIER_EDITS = "edits-before.jsonl"
 WORDS = "words.safetensors"
 CATEGORIES, ASSIGNMENTS = "categories.csv", "assignments"
 CHECKPOINT, SUSPECTS = "checkpoint", "suspect_labels.csv"
 GRAPH, GRAPH_NOTE = "model-int8.onnx", "model-int8.json"
 OURS = {RUN, TAXONOMY, CLUSTERS, MODEL, REPORT, CATEGORIES, f"{ASSIGNMENTS}.csv", f"{ASSIGNMENTS}.parquet", CHECKPOINT}
-OURS |= {FEATURES, WORDS, EDITS, PAST, TRAINED, SUSPECTS, GRAPH, GRAPH_NOTE}
+OURS |= {FEATURES, WORDS, EDITS, EARLIER_EDITS, TRAINED, SUSPECTS, GRAPH, GRAPH_NOTE}
 FORMAT = 3
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from subtaxa.discovery import Discovery
+from subtaxa.taxonomy.fitted_state import FittedState
 
 CARD = """\
 ---
@@ -55,15 +54,15 @@ No fine labels were seen, so there is no accuracy to report. Mean confidence of 
 """
 
 
-def model_card(model: Discovery, facts: dict[str, Any]) -> str:
+def model_card(state: FittedState, facts: dict[str, Any]) -> str:
     """The card as Markdown."""
-    settings, words = facts["settings"], model.vocabulary_
+    settings, words = facts["settings"], state.reader.vocabulary
     return CARD.format(
-        texts=len(model.data_),
-        labels=len(model.coarse_labels_),
-        categories=len(model.taxonomy_),
+        texts=len(state.data),
+        labels=len(state.coarse_labels),
+        categories=len(state.taxonomy),
         folder="model",
-        dimensions=model.features_.shape[1] - (0 if words is None else words.width),
+        dimensions=state.features.shape[1] - (0 if words is None else words.width),
         encoder=_started_from(settings["encoder"]),
         method=settings["method"],
         preset=facts["preset"],
@@ -71,8 +70,8 @@ def model_card(model: Discovery, facts: dict[str, Any]) -> str:
         fingerprint=facts["data"]["fingerprint"][:16],
         version=facts["subtaxa"],
         created=facts["created"],
-        history=_table(model.history_),
-        confidence=float(model.confidences_.mean()),
+        history=_table(state.history),
+        confidence=float(state.confidences.mean()),
         settings="\n".join(f"- {name}: {value}" for name, value in settings.items()),
     )
 

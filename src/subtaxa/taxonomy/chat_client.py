@@ -16,8 +16,8 @@ from urllib.error import URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
 
-from subtaxa import __version__
 from subtaxa.errors import InputError
+from subtaxa.runtime.version import __version__
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 TIMEOUT = 300.0  # seconds without a sign of the server, which may have to load the model first

@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from subtaxa.errors import InputError
 from subtaxa.taxonomy import edit_log
+from subtaxa.taxonomy.editing import apply_log, working_taxonomy
+from subtaxa.taxonomy.fitted_state import FittedState
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
-
-if TYPE_CHECKING:
-    from subtaxa.discovery import Discovery
 
 FORMAT = 1
 NAME = "subtaxa corrections"
@@ -34,17 +33,17 @@ PARTS: dict[str, dict[str, tuple[type, ...]]] = {  # what a correction of each k
 }
 
 
-def correct(model: Discovery, path: Path, fingerprint: str) -> list[edit_log.Edit]:
+def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.Edit]:
     """Carry out the corrections of a file on the run of that fingerprint, and give the edits that they came to."""
     content = _read(path)
     if content["run"] != fingerprint:
         raise InputError(f"{str(path)!r} has corrections of another run: give the folder of the report they are from")
-    if content["edits"] != len(model.edits_):
+    if content["edits"] != len(state.edits):
         raise InputError(
-            f"{str(path)!r} was made when the run had {content['edits']} edits and it has {len(model.edits_)} now: "
+            f"{str(path)!r} was made when the run had {content['edits']} edits and it has {len(state.edits)} now: "
             "open its report.html again and make the corrections there"
         )
-    filing, log = model.filing(), list(model.edits_)
+    filing, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
             for what in _simple(filing, _checked(correction)):
@@ -53,8 +52,8 @@ def correct(model: Discovery, path: Path, fingerprint: str) -> list[edit_log.Edi
                 log.append(edit_log.numbered(edit, log))
         except InputError as error:
             raise InputError(f"correction {number} of {str(path)!r} cannot be made, so none was: {error}") from error
-    new = log[len(model.edits_) :]
-    model.follow(log)
+    new = log[len(state.edits) :]
+    apply_log(state, log)
     return new
 
 

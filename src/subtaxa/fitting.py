@@ -1,0 +1,227 @@
+"""`fit` as a short story: each step returns one small dataclass, and the last assembles the fitted state.
+
+N texts, K categories, D dimensions, W dimensions of the words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
+from subtaxa.clustering.clusters import Clusters, Forest, categories
+from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, choose, exactly, readable
+from subtaxa.clustering.requested_number import Wanted, wanted
+from subtaxa.clustering.text_map import text_map
+from subtaxa.data.texts import CoarseTexts
+from subtaxa.encoders.base import Encoder
+from subtaxa.encoders.lexical import Vocabulary, joined, word_features
+from subtaxa.encoders.tokens import Tokens
+from subtaxa.methods.base import TrainingData
+from subtaxa.runs.checkpoint_identity import open_checkpoint, unless_refused
+from subtaxa.runtime import finite
+from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.progress import Progress
+from subtaxa.settings import Settings
+from subtaxa.taxonomy.describe import Description, describe
+from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
+from subtaxa.taxonomy.text_reader import MemoryReader
+from subtaxa.training.fit_encoder import Engine, Job, encoder_for, learn
+from subtaxa.training.memory_budget import Sizes, fit_into_memory
+from subtaxa.training.trainer import History
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def fit_state(
+    data: CoarseTexts,
+    request: Request,
+    settings: Settings,
+    progress: Progress,
+    checkpoint: str | Path | None = None,
+    engine: Engine = learn,
+) -> FittedState:
+    """Find the categories of the texts. With a `checkpoint` folder, training is saved there and continues from it."""
+    prepared = _prepare(data, request, settings)
+    encoded = _encode(prepared, progress)
+    folder = open_checkpoint(checkpoint, data, prepared.settings, vars(request))
+    trained = _train(prepared, encoded, request.seed, folder, engine, progress)
+    found = _find_categories(prepared, trained, request, progress)
+    calibrated = _calibrate(prepared, trained, found, request.seed, progress)
+    with progress.step("Naming the categories"):
+        described = describe(
+            prepared.texts,
+            trained.features,
+            prepared.labels,
+            prepared.label_names,
+            found.clusters,
+            calibrated.stability,
+        )
+    positions = text_map(trained.features, request.seed, progress)
+    categorisation = _categorise(prepared, trained, described, calibrated.calibration)
+    return FittedState(
+        request=request,
+        settings=prepared.settings,
+        data=data,
+        coarse_labels=prepared.label_names,
+        features=prepared.as_given(trained.features),
+        map=prepared.as_given(positions),
+        n_categories=dict(zip(prepared.label_names, found.counts, strict=True)),
+        calibration=calibrated.calibration,
+        history=trained.history,
+        timings=dict(progress.timings),
+        reader=MemoryReader(encoded.encoder, trained.vocabulary),
+        trained=categorisation,
+        current=categorisation,
+    )
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """The texts in an order of our own, so that the order in the user's file does not matter, and the settings."""
+
+    texts: list[str]  # (N)
+    rows: list[int]  # (N) in the user's file
+    labels: Ints  # (N,) coarse label numbers
+    label_names: list[str]
+    order: list[int]  # (N) index of each text in the user's data
+    requested: Wanted
+    n_categories: int  # as requested, or a first guess
+    estimate_in_training: bool
+    settings: Settings  # nothing in it is "auto" any more
+
+    def as_given(self, rows: NDArray[Number]) -> NDArray[Number]:
+        """Rows in our order, put into the order of the user's data."""
+        return rows[np.argsort(self.order)]
+
+
+def _prepare(data: CoarseTexts, request: Request, settings: Settings) -> _Prepared:
+    requested = wanted(request.categories, data.texts, data.labels)
+    order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))
+    texts = [data.texts[i] for i in order]
+    names, labels = np.unique([data.labels[i] for i in order], return_inverse=True)
+    n_categories = requested.total or max(len(names), readable(len(texts)))
+    return _Prepared(
+        texts=texts,
+        rows=[data.rows[i] for i in order],
+        labels=labels,
+        label_names=[str(name) for name in names],
+        order=order,
+        requested=requested,
+        n_categories=n_categories,
+        estimate_in_training=requested.total is None and settings.neighbours == "auto",
+        settings=settings.for_data(texts, n_categories),
+    )
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The texts as tokens and as words, and the encoder that is to be trained on them."""
+
+    encoder: Encoder
+    tokens: Tokens  # (N)
+    sizes: Sizes
+    words: Floats  # (N, W)
+    vocabulary: Vocabulary | None
+
+
+def _encode(prepared: _Prepared, progress: Progress) -> _Encoded:
+    with progress.step("Loading the encoder"):
+        encoder = encoder_for(prepared.settings)
+    with progress.step("Reading all texts", len(prepared.texts)) as step:
+        tokens = encoder.tokenise(prepared.texts, step.advance)
+    sizes = fit_into_memory(Sizes.of(encoder, tokens, prepared.settings, prepared.n_categories), progress)
+    with progress.step("Comparing the words"):
+        words, vocabulary = word_features(prepared.texts)
+    return _Encoded(encoder, tokens, sizes, words, vocabulary)
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """The features that training led to. The encoder was trained in place."""
+
+    features: Floats  # (N, D) or, where words count, (N, D + W)
+    untrained: Floats  # the same before training
+    vocabulary: Vocabulary | None  # None where words do not count
+    estimate: Estimate | None  # how many categories training saw, if the method estimates it
+    history: History
+
+
+def _train(
+    prepared: _Prepared, encoded: _Encoded, seed: int, folder: Path | None, engine: Engine, progress: Progress
+) -> _Trained:
+    data = TrainingData(
+        encoded.tokens,
+        torch.from_numpy(prepared.labels),
+        len(prepared.label_names),
+        prepared.n_categories,
+        unknown=prepared.requested.total is None,
+        estimating=prepared.estimate_in_training,
+        fixed=prepared.requested.fixed,
+        words=torch.from_numpy(encoded.words),
+    )
+    with unless_refused(folder), finite.naming(prepared.texts, prepared.rows):
+        outcome = engine(encoded.encoder, Job(data, prepared.settings, seed, folder, encoded.sizes), progress)
+    weight, vocabulary = outcome.words_kept, encoded.vocabulary
+    return _Trained(
+        features=joined(outcome.after.numpy(), encoded.words, weight),
+        untrained=joined(outcome.before.numpy(), encoded.words, weight),
+        vocabulary=replace(vocabulary, weight=weight) if vocabulary is not None and weight else None,
+        estimate=outcome.judged,
+        history=outcome.history,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The categories as centroids, and how many each coarse label has and could have."""
+
+    clusters: Clusters  # (K)
+    counts: list[CategoryCount]  # by coarse label
+
+
+def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, progress: Progress) -> _Found:
+    requested = prepared.requested
+    with progress.step("Finding the categories", 2 * len(prepared.texts)) as step:
+        forest = Forest(trained.features, prepared.labels, request.seed, step.advance)
+        if requested.total is not None and not requested.fixed:
+            forest, counts = exactly(forest, requested.total)
+        else:
+            forest, counts = choose(forest, request.granularity, requested.fixed, trained.estimate)
+        return _Found(categories(forest, [count.chosen for count in counts], step.advance), counts)
+
+
+@dataclass(frozen=True)
+class _Calibrated:
+    """What turns similarities into probabilities, and the stability of each category (K,)."""
+
+    calibration: Calibration
+    stability: NDArray[np.float64]  # (K,)
+
+
+def _calibrate(prepared: _Prepared, trained: _Trained, found: _Found, seed: int, progress: Progress) -> _Calibrated:
+    with progress.step("Measuring how sure they are", len(prepared.texts)) as step:
+        return _Calibrated(
+            *calibrate(trained.features, trained.untrained, prepared.labels, found.clusters, seed, step.advance)
+        )
+
+
+def _categorise(
+    prepared: _Prepared, trained: _Trained, described: Description, calibration: Calibration
+) -> Categorisation:
+    """The described categories with the confidence of each text in its own."""
+    features, labels, assignment = trained.features, prepared.labels, described.assignment
+    probability = probabilities(features, described.clusters, calibration, labels)
+    return Categorisation(
+        labels=prepared.as_given(assignment),
+        confidences=prepared.as_given(confidence_of(probability, assignment, calibration, labels)),
+        taxonomy=described.taxonomy,
+        clusters=described.clusters,
+        known_texts=KnownTexts.of(prepared.texts, features, assignment, described.clusters),
+    )

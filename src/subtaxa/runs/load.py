@@ -1,0 +1,116 @@
+"""A run folder, read back into a fitted state. Nothing in the folder is ever executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subtaxa.clustering.calibration import Calibration, Fit
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.data.texts import CoarseTexts
+from subtaxa.encoders.loading import check_folder
+from subtaxa.errors import InputError
+from subtaxa.runs import layout
+from subtaxa.runs.digests import verify
+from subtaxa.runs.run_reader import RunReader
+from subtaxa.runtime.json_files import read_limited
+from subtaxa.settings import Settings
+from subtaxa.taxonomy.edit_log import read_log
+from subtaxa.taxonomy.editing import apply_log
+from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
+
+
+def load_run(folder: Path, backend: str = "torch") -> FittedState:
+    """The state that was saved in a run folder, edits included. The encoder is loaded when it is first used."""
+    facts = layout.read_run(folder)
+    check_folder(folder / layout.MODEL)
+    verify(folder, facts, layout.CLUSTERS, layout.FEATURES)
+    state = _state_before_edits(folder, facts, backend)
+    _check_consistent(state, folder)
+    log = folder / layout.EDITS
+    if log.exists():
+        _apply_edits(state, log)
+    return state
+
+
+def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> FittedState:
+    taxonomy = layout.TRAINED if (folder / layout.EDITS).exists() else layout.TAXONOMY
+    arrays = layout.read_arrays(folder / layout.CLUSTERS)
+    try:
+        features = layout.read_arrays(folder / layout.FEATURES)["features"]
+        trained = Categorisation(
+            labels=arrays["labels"],
+            confidences=arrays["confidences"],
+            taxonomy=layout.read_taxonomy(folder, taxonomy),
+            clusters=Clusters(arrays["centroids"], arrays["parents"]),
+            known_texts=KnownTexts(arrays["memory_keys"], arrays["memory_categories"]),
+            next_id=int(facts["next_id"]),
+        )
+        earlier = folder / layout.EARLIER_EDITS
+        return FittedState(
+            request=Request(facts["categories"], facts["granularity"], facts["preset"], facts["seed"]),
+            settings=Settings.from_preset("paper", **facts["settings"]),
+            data=_data(folder, facts["data"]),
+            coarse_labels=[str(name) for name in facts["labels"]],
+            features=features,
+            map=arrays["map"],
+            n_categories=layout.read_numbers(facts),
+            calibration=Calibration(*(Fit(**facts["confidence"][name]) for name in Calibration._fields)),
+            history=list(facts["history"]),
+            timings=dict(facts["timings"]),
+            reader=RunReader(folder, features.shape[-1], backend),
+            trained=trained,
+            current=trained,
+            earlier_edits=read_limited(earlier, "replace") if earlier.exists() else "",
+        )
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OSError) as error:
+        raise InputError(f"the run folder {str(folder)!r} is damaged ({error}): run discover again") from error
+
+
+def _data(folder: Path, facts: dict[str, Any]) -> CoarseTexts:
+    """The texts and labels of the run."""
+    rows = layout.read_assignments(folder)
+    return CoarseTexts(
+        tuple(rows["text"]),
+        tuple(rows["label"]),
+        tuple(rows["row"]),
+        (),
+        str(facts["text_column"]),
+        str(facts["label_column"]),
+        str(facts["source"]),
+    )
+
+
+def _check_consistent(state: FittedState, folder: Path) -> None:
+    """Refuse arrays of another kind or shape than `save` writes, or that refer to something that does not exist."""
+    k, n, ids = len(state.taxonomy), len(state.data), state.category_ids.tolist()
+    centroids, parents, known = state.clusters.centroids, state.clusters.parents, state.known_texts
+    consistent = (
+        all(array.dtype.kind == "f" for array in (centroids, state.features, state.map, state.confidences))
+        and all(array.dtype.kind in "iu" for array in (parents, state.labels, known.keys, known.categories))
+        and centroids.ndim == state.features.ndim == 2
+        and centroids.shape == (k, state.features.shape[1])
+        and parents.shape == (k,)
+        and state.labels.shape == state.confidences.shape == (n,) == state.features.shape[:1]
+        and state.map.shape == (n, 2)
+        and known.keys.shape == known.categories.shape == (known.keys.size,)
+        and len(set(ids)) == k
+        and set(np.unique(state.labels).tolist()) <= set(ids)
+        and set(parents.tolist()) <= set(range(len(state.coarse_labels)))
+        and set(known.categories.tolist()) <= set(range(k))
+    )
+    if not consistent:
+        raise InputError(f"the files in the run folder {str(folder)!r} do not belong together: run discover again")
+
+
+def _apply_edits(state: FittedState, log: Path) -> None:
+    edits = read_log(read_limited(log, "replace"), str(log))
+    try:
+        apply_log(state, edits)
+    except InputError as error:
+        raise InputError(f"{str(log)!r} does not belong to this run ({error}): restore the log of this run") from error

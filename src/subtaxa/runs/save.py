@@ -1,0 +1,204 @@
+"""A fitted state, written as a run folder: all of it or nothing."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subtaxa.clustering.label_errors import suspect_labels
+from subtaxa.data.tables import csv_text, parquet_bytes
+from subtaxa.report import Content, ReportData, render_report
+from subtaxa.runs import layout
+from subtaxa.runs.checkpoint_identity import fingerprint
+from subtaxa.runs.digests import digests
+from subtaxa.runs.model_card import model_card
+from subtaxa.runtime.atomic_files import write_together
+from subtaxa.runtime.folder_lock import exclusive
+from subtaxa.runtime.json_files import json_text
+from subtaxa.runtime.version import __version__
+from subtaxa.taxonomy.edit_log import Edit, write_log
+from subtaxa.taxonomy.fitted_state import FittedState
+
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "numpy")
+
+
+def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str = "") -> Path:
+    """Write everything, or nothing: the folder is filled only when all files are written."""
+    layout.check_target(folder, overwrite=overwrite, resume=False)
+    facts = run_facts(state, command)
+    with exclusive(folder), layout.staged(folder) as stage:
+        for name, content in _shown(state, facts).items():
+            (stage / name).write_bytes(content)
+        try:
+            state.reader.encoder.save(stage / layout.MODEL)
+        except OSError:
+            raise
+        except Exception as error:  # by which safetensors and tokenizers report a full disk
+            raise OSError(f"the model cannot be written: {error}") from error
+        (stage / layout.MODEL / "README.md").write_text(model_card(state, facts), encoding="utf-8")
+        layout.write_arrays(stage / layout.CLUSTERS, _arrays(state))
+        layout.write_arrays(stage / layout.FEATURES, {"features": state.features})
+        if state.reader.vocabulary is not None:
+            layout.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
+        (stage / layout.SUSPECTS).write_text(_suspects(state), encoding="utf-8", newline="")
+        if state.earlier_edits:
+            (stage / layout.EARLIER_EDITS).write_bytes(state.earlier_edits.encode())
+        if state.edits:
+            for name, content in _edited(state, state.edits).items():
+                (stage / name).write_bytes(content)
+        facts["files"] = digests(stage)
+        (stage / layout.RUN).write_text(json_text(facts), encoding="utf-8")
+    return folder
+
+
+def save_edits(state: FittedState, folder: Path) -> None:
+    """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
+    facts = layout.read_run(folder)
+    card = {f"{layout.MODEL}/README.md": model_card(state, facts).encode()}
+    write_together(folder, _edited(state, state.edits) | _shown(state, facts) | card)
+
+
+def save_log(state: FittedState, log: Sequence[Edit], folder: Path) -> None:
+    """Write a log of edits of the model to its run folder; what is shown there stays behind."""
+    write_together(folder, _edited(state, log))
+
+
+def _edited(state: FittedState, log: Sequence[Edit]) -> dict[str, bytes]:
+    """The files of an edited run: what there was before, and what was done to it."""
+    before = json_text(state.trained.taxonomy.to_dict())
+    return {layout.TRAINED: before.encode(), layout.EDITS: write_log(log).encode()}
+
+
+def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
+    """What run.json holds."""
+    data, request = state.data, state.request
+    return {
+        "format": layout.FORMAT,
+        "subtaxa": __version__,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "preset": request.preset,
+        "categories": dict(request.categories) if isinstance(request.categories, Mapping) else request.categories,
+        "granularity": request.granularity,
+        "seed": request.seed,
+        "settings": state.settings.to_dict(),
+        "labels": state.coarse_labels,
+        "next_id": state.trained.next_id,
+        "numbers": {label: choice._asdict() for label, choice in state.n_categories.items()},
+        "confidence": {name: fit._asdict() for name, fit in state.calibration._asdict().items()},
+        "data": {
+            "source": os.path.basename(data.source),
+            "text_column": data.text_column,
+            "label_column": data.label_column,
+            "texts": len(data),
+            "skipped": len(data.skipped),
+            "fingerprint": fingerprint(data),
+        },
+        "timings": state.timings,
+        "history": state.history,
+        "cores": cores(),
+        "versions": versions(),
+    }
+
+
+def cores() -> int | None:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that a result depends on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+
+
+def _arrays(state: FittedState) -> dict[str, Any]:
+    trained = state.trained
+    return {
+        "centroids": trained.clusters.centroids,
+        "parents": trained.clusters.parents,
+        "labels": trained.labels,
+        "confidences": trained.confidences,
+        "memory_keys": trained.known_texts.keys,
+        "memory_categories": trained.known_texts.categories,
+        "map": state.map,
+    }
+
+
+def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
+    """The files that show the categories as they are now, by name."""
+    taxonomy, data, of = state.taxonomy, state.data, state.taxonomy.by_id()
+    categories = {
+        "category_id": [c.id for c in taxonomy],
+        "label": [c.parent for c in taxonomy],
+        "category": [c.name for c in taxonomy],
+        "size": [c.size for c in taxonomy],
+        "stability": ["" if c.stability is None else c.stability for c in taxonomy],
+        "keywords": [", ".join(c.keywords) for c in taxonomy],
+        "examples": [" | ".join(c.examples) for c in taxonomy],
+    }
+    assignments = {
+        "row": list(data.rows),
+        "text": list(data.texts),
+        "label": list(data.labels),
+        "category_id": [int(i) for i in state.labels],
+        "category": [of[int(i)].name for i in state.labels],
+        "confidence": [float(p) for p in state.confidences],
+        "outlier": ["yes" if out else "no" for out in state.outliers.tolist()],
+    }
+    parquet = data.source.endswith(".parquet")
+    table = parquet_bytes(assignments) if parquet else csv_text(assignments).encode()
+    return {
+        layout.TAXONOMY: json_text(taxonomy.to_dict()).encode(),
+        layout.CATEGORIES: csv_text(categories).encode(),
+        f"{layout.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
+        layout.REPORT: render_report(report_data(state, facts)).encode(),
+    }
+
+
+def _suspects(state: FittedState) -> str:
+    """The texts whose neighbours carry another label, as CSV."""
+    data, names = state.data, state.coarse_labels
+    found = suspect_labels(state.features, np.searchsorted(names, data.labels))
+    columns = {
+        "row": [data.rows[i] for i in found.texts],
+        "text": [data.texts[i] for i in found.texts],
+        "label": [data.labels[i] for i in found.texts],
+        "neighbours_label": [names[i] for i in found.label],
+        "share": list(found.share),
+    }
+    return csv_text(columns)
+
+
+def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
+    """Everything the report of a model shows."""
+    content = Content(
+        fingerprint=facts["data"]["fingerprint"],
+        edits=len(state.edits),
+        taxonomy=state.taxonomy,
+        texts=state.data.texts,
+        rows=state.data.rows,
+        categories=state.labels,
+        confidences=state.confidences,
+        outliers=state.outliers,
+        places=state.map,
+        confused=state.confusions(),
+    )
+    return ReportData(
+        title=os.path.basename(state.data.source) or "Texts",
+        content=content,
+        n_skipped=len(state.data.skipped),
+        numbers=state.n_categories,
+        history=state.history,
+        settings={name: facts[name] for name in ("categories", "granularity", "seed")} | facts["settings"],
+        timings=state.timings,
+        versions={"subtaxa": __version__, **facts["versions"]},
+        command=facts["command"] or "Discovery(...).fit(texts, labels)",
+        created=facts["created"],
+    )

@@ -1,0 +1,76 @@
+"""Edits of a fitted state. The state keeps what training found; the log of edits is replayed on top of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subtaxa.clustering.calibration import confidence_of, probabilities
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.data.texts import CoarseTexts
+from subtaxa.runtime.arrays import Floats
+from subtaxa.taxonomy import edit_log
+from subtaxa.taxonomy.fitted_state import Categorisation, FittedState
+from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
+
+
+def edit(state: FittedState, kind: str, **what: Any) -> None:
+    """Apply one edit to the state, or refuse it and change nothing."""
+    entry = edit_log.make(kind, working_taxonomy(state), state.edits, **what)
+    apply_log(state, [*state.edits, edit_log.numbered(entry, state.edits)])
+
+
+def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
+    """Replace the edits of the state by those of a log."""
+    state.current = _categorisation(state, edit_log.replayed(_before_edits(state), log))
+    state.edits = log
+
+
+def working_taxonomy(state: FittedState) -> WorkingTaxonomy:
+    """A copy of the categories and their texts, edits included, that can be changed."""
+    return edit_log.replayed(_before_edits(state), state.edits)
+
+
+def rebase(state: FittedState, working: WorkingTaxonomy, data: CoarseTexts, text_map: Floats) -> None:
+    """Make a working taxonomy, perhaps of more texts, the base of further edits. Earlier edits cannot be undone."""
+    state.data, state.features, state.map = data, working.features, text_map
+    state.current = state.trained = _categorisation(state, working)
+    state.earlier_edits += edit_log.write_log(state.edits)
+    state.edits = []
+
+
+def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisation:
+    """The categories of a working taxonomy, with centroids and confidences."""
+    taxonomy = working.taxonomy()
+    label_number = {name: i for i, name in enumerate(state.coarse_labels)}
+    centroids = np.stack([working.centroids[c.id] for c in taxonomy])
+    clusters = Clusters(centroids, np.array([label_number[c.parent] for c in taxonomy], dtype=np.int64))
+    index = {c.id: i for i, c in enumerate(taxonomy)}
+    assignment = np.array([index[i] for i in working.category.tolist()], dtype=np.int64)
+    coarse = clusters.parents[assignment]
+    probability = probabilities(state.features, clusters, state.calibration, coarse)
+    return Categorisation(
+        labels=working.category,
+        confidences=confidence_of(probability, assignment, state.calibration, coarse),
+        taxonomy=taxonomy,
+        clusters=clusters,
+        known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
+        next_id=working.next_id,
+    )
+
+
+def _before_edits(state: FittedState) -> WorkingTaxonomy:
+    """The categories as training, or the last update, left them."""
+    trained = state.trained
+    return WorkingTaxonomy(
+        texts=state.data.texts,
+        labels=state.data.labels,
+        rows=np.array(state.data.rows, dtype=np.int64),
+        features=state.features,
+        category=trained.labels,
+        categories=trained.taxonomy.by_id(),
+        centroids={c.id: trained.clusters.centroids[i] for i, c in enumerate(trained.taxonomy)},
+        next_id=trained.next_id,
+    )

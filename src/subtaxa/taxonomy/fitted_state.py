@@ -1,0 +1,133 @@
+"""What a fit learned, as one plain dataclass. `Discovery` holds it; rooms above this one edit, draw, save and load it.
+
+N texts, K categories, D dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from subtaxa.clustering.calibration import Calibration, probabilities
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.number_of_categories import CategoryCount
+from subtaxa.clustering.outliers import is_outlier, outlier_threshold
+from subtaxa.data.texts import CoarseTexts
+from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.settings import Settings
+from subtaxa.taxonomy.categories import Taxonomy
+
+if TYPE_CHECKING:
+    from subtaxa.taxonomy.text_reader import TextReader
+
+# Another category is listed as a possible confusion only above this mean probability.
+LEAST_CONFUSION = 0.01
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, besides the settings."""
+
+    categories: int | str | Mapping[str, int]
+    granularity: str
+    preset: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Categorisation:
+    """The categories and the texts in them: everything that an edit changes."""
+
+    labels: Ints  # (N,) category ids
+    confidences: NDArray[np.float64]  # (N,)
+    taxonomy: Taxonomy  # (K)
+    clusters: Clusters  # (K), in the order of the taxonomy
+    known_texts: KnownTexts
+    next_id: int = 0  # every id below it may have been used
+
+
+@dataclass
+class FittedState:
+    """What a fit learned, and the edits made since."""
+
+    request: Request
+    settings: Settings  # nothing in it is "auto" any more
+    data: CoarseTexts  # (N)
+    coarse_labels: list[str]
+    features: Floats  # (N, D)
+    map: Floats  # (N, 2) the position of each text on a plane
+    n_categories: dict[str, CategoryCount]  # by coarse label
+    calibration: Calibration
+    history: list[dict[str, float]]  # one entry per epoch
+    timings: dict[str, float]  # seconds per step
+    reader: TextReader
+    trained: Categorisation  # as training or the last update left it
+    current: Categorisation  # the same with the edits applied
+    edits: list[dict[str, Any]] = field(default_factory=list)
+    earlier_edits: str = ""  # the log of edits before the last update, which can no longer be undone
+
+    @property
+    def labels(self) -> Ints:
+        """The category id of each text (N,)."""
+        return self.current.labels
+
+    @property
+    def confidences(self) -> NDArray[np.float64]:
+        """The probability (N,) that each text is in the right category."""
+        return self.current.confidences
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The categories (K)."""
+        return self.current.taxonomy
+
+    @property
+    def clusters(self) -> Clusters:
+        """The centroids and coarse labels of the categories (K), in the order of the taxonomy."""
+        return self.current.clusters
+
+    @property
+    def known_texts(self) -> KnownTexts:
+        """Training texts whose category is not the one with the nearest centroid."""
+        return self.current.known_texts
+
+    @property
+    def category_ids(self) -> Ints:
+        """The ids of the categories (K,), in the order of the taxonomy."""
+        return np.array([category.id for category in self.taxonomy], dtype=np.int64)
+
+    @property
+    def category_index(self) -> Ints:
+        """The index of each text's category in the taxonomy (N,)."""
+        index = {category.id: i for i, category in enumerate(self.taxonomy)}
+        return np.array([index[i] for i in self.labels.tolist()], dtype=np.int64)
+
+    @property
+    def outlier_threshold(self) -> NDArray[np.float64]:
+        """The similarity to each category's centroid (K,) below which a text is an outlier."""
+        return outlier_threshold(self.features, self.category_index, self.clusters)
+
+    @property
+    def outliers(self) -> NDArray[np.bool_]:
+        """Which texts (N,) are outliers. They have a category all the same."""
+        return is_outlier(self.features, self.category_index, self.clusters, self.outlier_threshold)
+
+    def confusions(self, most: int = 4) -> dict[int, list[tuple[int, float]]]:
+        """By category id: up to `most` other categories that its texts might belong to, with their mean probability."""
+        index, k = self.category_index, len(self.taxonomy)
+        coarse = self.clusters.parents[index]
+        probability = probabilities(self.features, self.clusters, self.calibration, coarse)  # (N, K)
+        size = np.maximum(np.bincount(index, minlength=k), 1)
+        member = csr_matrix((np.ones(len(index)), (index, np.arange(len(index)))), shape=(k, len(index)))
+        mean = (member @ probability) / size[:, None]  # (K, K)
+        np.fill_diagonal(mean, 0.0)
+        ids, nearest = self.category_ids.tolist(), np.argsort(-mean, axis=1, kind="stable")[:, :most]
+        return {
+            ids[i]: [(ids[j], float(mean[i, j])) for j in nearest[i] if mean[i, j] >= LEAST_CONFUSION] for i in range(k)
+        }

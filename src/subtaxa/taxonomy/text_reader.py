@@ -1,0 +1,68 @@
+"""How new texts become features: through the trained encoder and, where they count, through their words.
+
+n texts, D dimensions of the encoder, W dimensions of the words.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from subtaxa.data.raw_files import clean
+from subtaxa.encoders.lexical import joined
+from subtaxa.errors import InputError
+from subtaxa.runtime.arrays import Floats
+from subtaxa.runtime.progress import Progress
+
+if TYPE_CHECKING:
+    from subtaxa.encoders.base import Encoder, TextEncoder
+    from subtaxa.encoders.lexical import Vocabulary
+
+
+class TextReader(ABC):
+    """The encoder and the vocabulary of a fitted state. A subclass says where they come from."""
+
+    @property
+    @abstractmethod
+    def encoder(self) -> Encoder:
+        """The trained encoder."""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary | None:
+        """The words that count beside the encoder's features, or None if none do."""
+
+    @property
+    def inference_encoder(self) -> TextEncoder:
+        """What encodes new texts: the encoder itself, or an export of it."""
+        return self.encoder
+
+    def features(self, texts: Sequence[str], progress: Progress) -> Floats:
+        """Unit features of new texts, (n, D) or, where words count, (n, D + W)."""
+        with progress.step("Reading the texts", len(texts)) as step:
+            features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
+        words = self.vocabulary
+        return features if words is None else joined(features, words.rows(texts), words.weight)
+
+
+class MemoryReader(TextReader):
+    """The reader of a state that was fitted in this process."""
+
+    def __init__(self, encoder: Encoder, vocabulary: Vocabulary | None) -> None:
+        self._encoder, self._vocabulary = encoder, vocabulary
+
+    @property
+    def encoder(self) -> Encoder:
+        return self._encoder
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        return self._vocabulary
+
+
+def as_texts(texts: Sequence[str]) -> list[str]:
+    """The texts as every reader cleans them."""
+    if isinstance(texts, (str, bytes)):
+        raise InputError(f"texts is a single string, {str(texts)[:40]!r}: give a list of strings")
+    return [clean(str(text)) for text in texts]
