@@ -1,4 +1,4 @@
-"""`python -m subtaxa`."""
+"""Entry point of `python -m subtaxa`."""
 
 import sys
 

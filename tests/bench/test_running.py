@@ -186,8 +186,8 @@ def test_user_errors_are_one_sentence_and_leave_nothing(
     cases = {
         "unknown method 'dan'": [*own, "--method", "dan"],
         "kmeans-per-label": [*own, "--method", "dan"],  # baselines are listed too
-        "'hwu65' is no file and none of clinc": ["--dataset", "hwu65", *dna],
-        "'deep/clinc' is no file": ["--dataset", "deep/clinc", "--data", str(tmp_path), *dna],
+        "'hwu65' is neither a file nor one of clinc": ["--dataset", "hwu65", *dna],
+        "'deep/clinc' is neither a file": ["--dataset", "deep/clinc", "--data", str(tmp_path), *dna],
         "clinc.csv has no rows": [
             "--dataset",
             str(tmp_path / "clinc.csv"),
@@ -197,7 +197,7 @@ def test_user_errors_are_one_sentence_and_leave_nothing(
             "fine",
             *dna,
         ],
-        "--data is missing": ["--dataset", "hwu64", *dna],
+        "hwu64 needs --data": ["--dataset", "hwu64", *dna],
         "hwu64/train.tsv": ["--dataset", "hwu64", "--data", str(tmp_path), *dna],
         "--label COLUMN --fine COLUMN": ["--dataset", file, "--label", "coarse", *dna],
         "no column 'fein'": ["--dataset", file, "--label", "coarse", "--fine", "fein", *dna],
@@ -210,7 +210,7 @@ def test_user_errors_are_one_sentence_and_leave_nothing(
         "unknown preset 'fast'": [*own, *dna, "--preset", "fast"],
         "leave out --dataset": ["--all", "--method", "dna"],
         "--method and --seeds": ["--all", "--seeds", "1", "2"],
-        "say what to run": dna,
+        "nothing to run": dna,
         "--method: expected at least one": [*own, "--method"],
     }
     for fragment, arguments in cases.items():
@@ -347,7 +347,7 @@ def test_a_run_that_another_process_holds_is_skipped_until_that_dies(
         capsys.readouterr()
         assert bench(runs, *own, "--method", "kmeans", *quick, "--seeds", "0", "1") == 0
         first, second = capsys.readouterr().out.splitlines()
-        assert first.endswith("skipped, another process is at it")
+        assert first.endswith("skipped, another process is running it")
         assert "paper" in second
         assert list(by_method(runs)) == [("kmeans", 1)]
     finally:
@@ -394,7 +394,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(
     assert by_method(tmp_path) == {}
     if number == signal.SIGINT:
         assert process.returncode == 128 + number
-        assert error == "subtaxa: stopped (the same command goes on from here)\n"
+        assert error == "subtaxa: stopped (run the same command again to continue)\n"
     else:
         assert process.returncode == -number
     assert bench(tmp_path, *slow) == 0

@@ -1,44 +1,14 @@
-"""How many categories the user wants, as typed and as checked against the texts."""
+"""How many categories the user wants, as checked against the texts."""
 
 from __future__ import annotations
 
 import pytest
 
-from subtaxa.clustering.requested_number import Wanted, parse, wanted
+from subtaxa.clustering.requested_number import Wanted, wanted
 from subtaxa.errors import SettingError
 
 TEXTS = ["a", "b", "c", "c", "d", "e"]
 LABELS = ["x", "x", "y", "y", "y", "z"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("auto", "auto"),
-        ("12", 12),
-        ("billing=12,login=5", {"billing": 12, "login": 5}),
-        ("a,b=3,c= 4", {"a,b": 3, "c": 4}),
-        ("a=b=3", {"a=b": 3}),
-    ],
-)
-def test_what_is_typed(typed: str, meant: object) -> None:
-    assert parse(typed) == meant
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("many", "'many'"),
-        ("billing=many", "'many'"),
-        ("billing=0", "from 1"),
-        ("a=1,a=2", "'a' twice"),
-        ("a=1,b", "ends in 'b'"),
-        ("=", "''"),
-    ],
-)
-def test_what_cannot_be_meant_is_quoted(typed: str, said: str) -> None:
-    with pytest.raises(SettingError, match=said):
-        parse(typed)
 
 
 def test_what_is_wanted_of_some_texts() -> None:

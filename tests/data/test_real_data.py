@@ -10,7 +10,7 @@ import numpy as np
 
 from subtaxa import Discovery, read_texts
 from subtaxa.bench.scoring import score, score_example
-from subtaxa.cli.main import EXAMPLE
+from subtaxa.cli.demo import EXAMPLE
 
 
 def hwu64(path: Path) -> tuple[list[str], list[str]]:

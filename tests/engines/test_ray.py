@@ -144,7 +144,7 @@ def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
     command = ["assign", str(run[0]), f"{corpus}/**/*.parquet", "--text", "text", "--out", str(out), "--quiet"]
     command += ["--engine", "ray", "--workers", "2"]
     assert main(command) == 0
-    assert "240 texts filed" in capsys.readouterr().out
+    assert "240 texts assigned" in capsys.readouterr().out
     names = ["a-00000", "a-00002", "b-00000", "more/a-00000"]
     files = [out / f"{name}.parquet" for name in names]
     assert sorted(out.rglob("*.parquet")) == sorted(files)
@@ -158,8 +158,8 @@ def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
     files[1].unlink()
     capsys.readouterr()
     assert main(command) == 0
-    assert "40 texts filed" in (said := capsys.readouterr().out)
-    assert "3 partitions were there" in said
+    assert "40 texts assigned" in (said := capsys.readouterr().out)
+    assert "3 partitions were finished before" in said
     assert [file.stat().st_mtime_ns == time for file, time in zip(files, times, strict=True)] == [
         True,
         False,

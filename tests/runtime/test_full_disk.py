@@ -119,7 +119,7 @@ def test_an_edit_on_a_full_disk_is_not_made_at_all(whole: Path, disk: Disk, caps
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     disk.limit(disk.used() + 40)
     error = refused(capsys, ["rename", str(out), "0", "Mine", "--quiet"])
-    assert "free some space, then type the same command again" in error
+    assert "free some space, then run the same command again" in error
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     disk.limit(64 * 1024)
     assert main(["rename", str(out), "0", "Mine", "--quiet"]) == 0

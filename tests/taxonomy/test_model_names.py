@@ -224,8 +224,8 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
     model = serve("The key is sk-usual", failing(401, {"error": {"message": "sk-usual is wrong"}}))
     error = refused(capsys, command(run, model))
     assert "answers 401 (… is wrong): check the key" in error
-    assert main(command(run, model, "--key-variable", "MY_KEY")) == 0
-    assert main(command(run, model, "--key-variable", "", "--again")) == 0
+    assert main(command(run, model, "--api-key-env", "MY_KEY")) == 0
+    assert main(command(run, model, "--api-key-env", "", "--rename-all")) == 0
     keys = [head["Authorization"] for head in model.heads]
     assert keys == 2 * ["Bearer sk-usual"] + 5 * ["Bearer sk-mine"] + 6 * [None]
     printed = capsys.readouterr()
@@ -249,8 +249,8 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
         (["--endpoint", "http://example.org/v1"], "the key would go to 'example.org' unencrypted"),
         (["--endpoint", "http://127.0.0.1.example.org"], "unencrypted"),
         (["--model", " "], "--model is ' '"),
-        (["--key-variable", "sesame"], "--key-variable names no variable that is set"),
-        (["--key-variable", "TORN"], "the key has blanks"),
+        (["--api-key-env", "sesame"], "--api-key-env names no variable that is set"),
+        (["--api-key-env", "TORN"], "the key has blanks"),
     ],
 )
 def test_a_bad_option_is_one_sentence_and_nothing_is_sent(
@@ -373,10 +373,10 @@ def test_a_server_that_dies_costs_one_name_and_the_same_command_goes_on(
     assert main(command(run, model)) == 0
     assert len(model.bodies) == 4
     assert names(run) == ["One", "Two", "Three", "Four", "Five", "Six"]
-    assert "named by a model before: 2 " in capsys.readouterr().out
+    assert "already named by a model: 2 " in capsys.readouterr().out
     assert main(command(run, model)) == 0
     assert len(model.bodies) == 4
-    assert main(command(run, model, "--again")) == 0
+    assert main(command(run, model, "--rename-all")) == 0
     assert names(run) == [f"Name {i}" for i in range(5, 11)]
 
 
@@ -400,7 +400,7 @@ def test_a_signal_costs_one_name(
         signal.signal(signal.SIGINT, interrupt)
     error = capsys.readouterr().err
     assert "llama named 1 of 6 categories; tokens: 100 sent, 3 received\n" in error
-    assert error.endswith("subtaxa: stopped (the names so far are kept)\n")
+    assert error.endswith("subtaxa: stopped (the names found so far are kept)\n")
     assert [c.name for c in layout.read_taxonomy(run)] == names(run) == ["One", *before[1:]]
 
 
@@ -437,15 +437,15 @@ def test_names_by_a_person_are_kept_and_come_after(
     model, first = serve(), Discovery.load(run).taxonomy_[0]
     assert main(["rename", str(run), str(first.id), "Mine", "--quiet"]) == 0
     capsys.readouterr()
-    for more in ([], ["--again"]):
+    for more in ([], ["--rename-all"]):
         assert main(command(run, model, *more)) == 0
-        assert "named by a person, and left so: 1" in capsys.readouterr().out
+        assert "named by a person and kept: 1" in capsys.readouterr().out
     assert names(run)[0] == "Mine"
     assert len(model.bodies) == 10
     assert "Mine" in model.told(0)["other categories"]
     second = Discovery.load(run).taxonomy_[1]
     assert main(["rename", str(run), str(second.id), "Mine too", "--quiet"]) == 0
-    assert main(command(run, model, "--again")) == 0
+    assert main(command(run, model, "--rename-all")) == 0
     assert names(run)[:2] == ["Mine", "Mine too"]
     assert [c.namer for c in Discovery.load(run).taxonomy_] == ["", "", *(4 * ["llama"])]
 
@@ -481,7 +481,7 @@ def test_an_answer_of_no_use_leaves_the_keywords(
 ) -> None:
     before, model = names(run), serve("", None, "Two")
     assert main(command(run, model)) == 0
-    assert "without a usable answer, also when asked again: 1 " in capsys.readouterr().out
+    assert "no usable answer after two attempts: 1 " in capsys.readouterr().out
     assert names(run) == [before[0], "Two", *(f"Name {i}" for i in range(4, 8))]
     assert model.asked(1) == model.asked(0) + "\n\nThe last answer held no name."
 

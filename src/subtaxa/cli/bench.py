@@ -1,76 +1,112 @@
-"""`subtaxa bench`: its options, and what each command says. Nothing heavy is imported before it is needed."""
+"""`subtaxa bench`: train and score methods on data with known fine labels, and make the paper's tables and figures."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subtaxa.cli.options import add_preset, add_quiet, add_settings, either, given_settings
 from subtaxa.errors import InputError, SettingError, SubtaxaError
-from subtaxa.settings import NAMES, PRESETS, about, check, whole_number
+from subtaxa.runtime.terminal import say
+from subtaxa.settings import NAMES, PRESETS, check, whole_number
 
 if TYPE_CHECKING:
     from subtaxa.bench.datasets import Dataset
     from subtaxa.bench.records import Job, Record
     from subtaxa.runtime.progress import Progress
 
-Say = Callable[[str], None]
-SETTINGS = [name for name in NAMES if name != "method"]
+SETTINGS = tuple(name for name in NAMES if name != "method")
 
 
-def add_commands(bench: argparse.ArgumentParser, kind: type[argparse.ArgumentParser]) -> None:
-    commands = bench.add_subparsers(dest="bench", required=True, metavar="COMMAND", parser_class=kind)
-    run = commands.add_parser(
+def add_parser(commands: Any) -> None:
+    bench = commands.add_parser(
+        "bench",
+        help="compare methods on data with known fine labels",
+        description="Train and score methods on data with known fine labels, and make the paper's tables and figures "
+        "from the finished runs.",
+    )
+    bench.set_defaults(run=run)
+    parts = bench.add_subparsers(dest="bench", required=True, metavar="COMMAND", title="commands")
+    _add_run(parts)
+    table = _add_paper(parts, "table", "make a table of the paper from finished runs", _table)
+    table.add_argument("number", choices=["1", "2", "3", "4"], help="number of the table in the paper")
+    figure = _add_paper(parts, "figure", "make a figure of the paper from finished runs", _figure)
+    figure.add_argument("number", choices=["3a", "3b", "3c", "4", "5", "7"], help="number of the figure in the paper")
+    figure.add_argument(
+        "--method", default="dna", metavar="NAME", help="method to show, except in figure 5 (default: dna)"
+    )
+    _add_paper(parts, "compare", "compare the scores of finished runs with those of the paper", _compare)
+
+
+def _add_run(parts: Any) -> None:
+    command = parts.add_parser(
         "run",
-        help="train and score methods; a finished run is never repeated",
+        help="train and score methods; finished runs are not repeated",
+        description="Train and score methods, one run for each combination of data set, method and seed. Finished runs "
+        "are not repeated.",
         usage="subtaxa bench run --data FOLDER --dataset NAME --method NAME [--seeds 0 1 2] [options]",
     )
-    run.add_argument("--data", metavar="FOLDER", help="the authors' files: clinc/, hwu64/ and wos/ below it")
-    run.add_argument("--dataset", metavar="NAME", help="clinc, clinc-lt, hwu64, wos, wos-part, or a file of your own")
-    run.add_argument("--text", metavar="COLUMN", help="of a file of your own: the column of the texts")
-    run.add_argument("--label", metavar="COLUMN", help="of a file of your own: the column of the coarse labels")
-    run.add_argument("--fine", metavar="COLUMN", help="of a file of your own: the column of the fine labels")
-    run.add_argument("--method", metavar="NAME", nargs="+", help="see `subtaxa methods`, and the baselines")
-    run.add_argument("--all", action="store_true", help="every row and every figure of the paper")
-    run.add_argument("--only-missing", action="store_true", help="say nothing of runs that are finished")
-    run.add_argument("--seeds", metavar="N", nargs="+", help="one run for each (default: 0)")
-    run.add_argument("--preset", default="default", help=f"{' or '.join(PRESETS)} (default: default)")
-    run.add_argument("--limit", metavar="N", help="train on this many texts only")
-    run.add_argument("--no-curves", action="store_true", help="faster: no scores after each epoch (for figure 3)")
-    run.add_argument("--quiet", action="store_true", help="no progress, only the results")
-    _add_runs(run)
-    group = run.add_argument_group("settings, in place of the preset's and the method's own")
-    for name in SETTINGS:
-        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="X", help=about(name).replace("%", "%%"))
-    run.set_defaults(make=_run)
-
-    table = commands.add_parser("table", help="a table of the paper, from finished runs")
-    table.add_argument("number", choices=["1", "2", "3", "4"])
-    figure = commands.add_parser("figure", help="a figure of the paper, from finished runs")
-    figure.add_argument("number", choices=["3a", "3b", "3c", "4", "5", "7"])
-    figure.add_argument("--method", default="dna", metavar="NAME", help="of another method than dna (not figure 5)")
-    compare = commands.add_parser("compare", help="ours beside the paper's, with difference and spread")
-    for command, make in ((table, _table), (figure, _figure), (compare, _compare)):
-        _add_runs(command)
-        command.add_argument("--variant", metavar="NAME", help="which runs, by the name of their folder")
-        command.add_argument("--out", default="results", metavar="FOLDER", help="where the files go (default: results)")
-        command.set_defaults(make=make)
+    command.add_argument("--data", metavar="FOLDER", help="folder with the authors' files in clinc/, hwu64/ and wos/")
+    command.add_argument("--dataset", metavar="NAME", help="clinc, clinc-lt, hwu64, wos, wos-part, or your own file")
+    command.add_argument("--text", metavar="COLUMN", help="column with the texts in your own file")
+    command.add_argument("--label", metavar="COLUMN", help="column with the coarse labels in your own file")
+    command.add_argument("--fine", metavar="COLUMN", help="column with the fine labels in your own file")
+    command.add_argument(
+        "--method", metavar="NAME", nargs="+", help="one or more methods (see subtaxa methods) or baselines"
+    )
+    command.add_argument("--all", action="store_true", help="run every row of the tables and every figure of the paper")
+    command.add_argument("--only-missing", action="store_true", help="do not print the runs that are already finished")
+    command.add_argument("--seeds", metavar="N", nargs="+", help="one run for each seed (default: 0)")
+    add_preset(command)
+    command.add_argument("--limit", metavar="N", help="train on N texts only")
+    command.add_argument("--no-curves", action="store_true", help="do not score every epoch, which figure 3 needs")
+    add_quiet(command)
+    _add_runs_folder(command)
+    add_settings(command, SETTINGS, "settings (they override the preset and the method's own)")
+    command.set_defaults(bench_run=_run)
 
 
-def _add_runs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--runs", default="results/runs", metavar="FOLDER", help="one folder per run is in here")
+def _add_paper(parts: Any, name: str, about: str, bench_run: Any) -> argparse.ArgumentParser:
+    """Add a command that makes a part of the paper from finished runs."""
+    command: argparse.ArgumentParser = parts.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}, as text and as files."
+    )
+    _add_runs_folder(command)
+    command.add_argument("--variant", metavar="NAME", help="which runs to use, by the name of their folder")
+    command.add_argument(
+        "--out", default="results", metavar="FOLDER", help="where to write the files (default: results)"
+    )
+    command.set_defaults(bench_run=bench_run)
+    return command
 
 
-def _run(options: argparse.Namespace, say: Say, progress: Progress) -> None:
+def _add_runs_folder(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--runs",
+        default="results/runs",
+        metavar="FOLDER",
+        help="folder with one folder per run (default: results/runs)",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    options.bench_run(options)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from subtaxa.runtime.progress import progress_for
+
+    progress = progress_for(quiet=options.quiet)
     jobs, datasets = list(_jobs(options)), _Datasets(options, progress)
     from subtaxa.bench.records import missing
     from subtaxa.bench.running import run, settings_of
 
     for job in jobs:
-        settings_of(job, datasets[job.dataset])  # every mistake is told before the first hour of work
+        settings_of(job, datasets[job.dataset])  # Report every mistake before the first hour of work.
     root, command = Path(options.runs), shlex.join(["subtaxa", *sys.argv[1:]])
     todo = missing(jobs, root)
     for job in todo if options.only_missing else jobs:
@@ -83,23 +119,24 @@ def _run(options: argparse.Namespace, say: Say, progress: Progress) -> None:
                 raise
             say(f"{job}: skipped, {error}")
             continue
-        say(_line(job, record) if record else f"{job}: skipped, another process is at it")
+        say(_score_line(job, record) if record else f"{job}: skipped, another process is running it")
     if not todo:
         say(f"all {len(jobs)} runs are finished; see {root}")
 
 
-def _line(job: Job, record: Record) -> str:
+def _score_line(job: Job, record: Record) -> str:
     parts = [f"{name} {s['acc']:5.1f} {s['ari']:5.1f} {s['nmi']:5.1f}" for name, s in record.scores.items()]
     return f"{job}: " + "  ".join(parts) + f"  ({record.seconds['whole']:.0f} s)"
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[Job]:
+    """The runs that the options ask for, checked."""
     from subtaxa.bench.paper.plan import everything
     from subtaxa.bench.records import Job
 
-    changes = {name: check(name, value) for name in SETTINGS if (value := getattr(options, name)) is not None}
+    changes = {name: check(name, value) for name, value in given_settings(options, SETTINGS).items()}
     if options.preset not in PRESETS:
-        raise SettingError(f"unknown preset {options.preset!r}: use {' or '.join(PRESETS)}")
+        raise SettingError(f"unknown preset {options.preset!r}: use {either(PRESETS)}")
     limit = None if options.limit is None else whole_number(options.limit, "--limit", 1)
     if options.all:
         if options.dataset or options.method or options.seeds:
@@ -107,7 +144,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
         yield from everything(options.preset, limit, changes)
         return
     if not options.dataset or not options.method:
-        raise SettingError("say what to run: --dataset NAME --method NAME, or --all")
+        raise SettingError("nothing to run: give --dataset NAME and --method NAME, or --all")
     for method in options.method:
         _check_method(method)
         for seed in options.seeds or ["0"]:
@@ -119,56 +156,58 @@ def _check_method(name: str) -> None:
     from subtaxa.methods import variants
 
     if name not in BASELINES and name not in variants():
-        raise SettingError(f"unknown method {name!r}: use {', '.join([*variants(), *BASELINES])}")
+        raise SettingError(f"unknown method {name!r}: use {either([*variants(), *BASELINES])}")
 
 
 class _Datasets(dict[str, "Dataset"]):
-    """Each data set, read when it is first asked for, with a word on what was skipped."""
+    """The data sets by name. Each is read when it is first needed; what was skipped in it is shown."""
 
     def __init__(self, options: argparse.Namespace, progress: Progress) -> None:
         super().__init__()
         self.options, self.progress = options, progress
 
     def __missing__(self, name: str) -> Dataset:
+        self[name] = dataset = self._read(name)
+        for note in dataset.notes:
+            self.progress.say(note)
+        return dataset
+
+    def _read(self, name: str) -> Dataset:
         from subtaxa.bench.datasets import DATASETS, from_file, load
 
         options = self.options
         if name in DATASETS and options.dataset in (None, name):
             if not options.data:
-                raise InputError(f"--data is missing: name the folder that holds the files of {name}")
-            self[name] = load(name, Path(options.data))
-        else:
-            if not Path(options.dataset).is_file():
-                raise InputError(f"{options.dataset!r} is no file and none of {', '.join(DATASETS)}")
-            if not options.label or not options.fine:
-                raise InputError(f"name the columns of {options.dataset!r}: --label COLUMN --fine COLUMN")
-            self[name] = from_file(Path(options.dataset), options.text, options.label, options.fine)
-        for note in self[name].notes:
-            self.progress.say(note)
-        return self[name]
+                raise InputError(f"{name} needs --data: give the folder with the authors' files")
+            return load(name, Path(options.data))
+        if not Path(options.dataset).is_file():
+            raise InputError(f"{options.dataset!r} is neither a file nor one of {', '.join(DATASETS)}")
+        if not options.label or not options.fine:
+            raise InputError(f"give the columns of {options.dataset!r}: --label COLUMN --fine COLUMN")
+        return from_file(Path(options.dataset), options.text, options.label, options.fine)
 
 
-def _table(options: argparse.Namespace, say: Say, progress: Progress) -> None:
+def _table(options: argparse.Namespace) -> None:
     from subtaxa.bench.paper.tables import write_table
 
     say(write_table(options.number, _records(options), Path(options.out)))
 
 
-def _figure(options: argparse.Namespace, say: Say, progress: Progress) -> None:
+def _figure(options: argparse.Namespace) -> None:
     from subtaxa.bench.paper.figures import write_figure
 
     for path in write_figure(options.number, _records(options), Path(options.out), options.method):
         say(str(path))
 
 
-def _compare(options: argparse.Namespace, say: Say, progress: Progress) -> None:
+def _compare(options: argparse.Namespace) -> None:
     from subtaxa.bench.paper.comparison import write_comparison
 
     say(write_comparison(_finished(options), Path(options.out), options.variant))
 
 
 def _records(options: argparse.Namespace) -> list[Record]:
-    """The finished runs of one variant (the preset and its changes); sweeps of one more setting come along."""
+    """The finished runs of one variant: a preset with its changes, and the sweeps that change one more setting."""
     from subtaxa.bench.records import chosen
 
     return chosen(_finished(options), options.variant)
@@ -179,10 +218,5 @@ def _finished(options: argparse.Namespace) -> list[Record]:
 
     records = read_all(Path(options.runs))
     if not records:
-        raise InputError(f"there is no finished run in {options.runs!r}: begin with `subtaxa bench run`")
+        raise InputError(f"there is no finished run in {options.runs!r}: start with subtaxa bench run")
     return records
-
-
-def run(options: argparse.Namespace, say: Say, progress: Any) -> None:
-    """Carry out a bench command; `say` prints a line."""
-    options.make(options, say, progress)

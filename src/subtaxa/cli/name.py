@@ -1,4 +1,4 @@
-"""The command `subtaxa name`: names by a language model, for those who want them."""
+"""`subtaxa name`: let a language model name the categories of a run."""
 
 from __future__ import annotations
 
@@ -6,78 +6,99 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.runtime.progress import Progress
+from subtaxa.cli.old_spellings import add_old_spelling
+from subtaxa.cli.options import add_quiet, add_run_folder
+from subtaxa.runtime.terminal import say
 
 if TYPE_CHECKING:
+    from subtaxa.runs.edit_session import EditSession
+    from subtaxa.runtime.progress import Progress
+    from subtaxa.taxonomy.categories import Category
     from subtaxa.taxonomy.chat_client import ChatServer
 
-ABOUT = """\
-Ask a language model for the names of a run's categories. This is the only command that sends your data anywhere, and
-it sends it to no other server than yours: for each category the name of its label, its keywords, up to 5 of its texts
-(the examples of categories.csv, 300 characters of each) and the names of up to 50 other categories of the label
-(which are keywords, unless someone named them). Names that a person gave stay, and so do all keywords. Each name is
-kept as it comes: stopped, the same command goes on with the categories that have none by a model yet; undo takes back
-the last one."""
+DESCRIPTION = """\
+Let a language model name the categories of a run. This is the only command that sends data anywhere, and it sends it
+only to the server you give: for each category, the name of its label, its keywords, up to 5 of its texts (the examples
+of categories.csv, at most 300 characters each) and the names of up to 50 other categories of the label. Names given by
+a person and all keywords stay as they are. Each name is saved at once. If the command is stopped, run it again to name
+the remaining categories; undo removes the last name."""
 
 
-def add_command(commands: Any) -> Any:
-    """Add the parser to the command line and return it."""
-    command = commands.add_parser("name", help="let a language model of your choice name the categories")
-    command.description = ABOUT
-    command.add_argument("folder", metavar="run", help="the folder that discover wrote")
-    command.add_argument(
-        "--endpoint", required=True, metavar="URL", help="an OpenAI-compatible server, as http://localhost:8080/v1"
+def add_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "name",
+        help="let a language model of your choice name the categories",
+        description=DESCRIPTION,
+        usage="subtaxa name RUN --endpoint URL --model NAME [options]",
     )
-    command.add_argument("--model", required=True, metavar="NAME", help="the model, as the server calls it")
+    add_run_folder(command)
     command.add_argument(
-        "--key-variable",
+        "--endpoint",
+        required=True,
+        metavar="URL",
+        help="an OpenAI-compatible server, for example http://localhost:8080/v1",
+    )
+    command.add_argument("--model", required=True, metavar="NAME", help="name of the model on the server")
+    command.add_argument(
+        "--api-key-env",
         metavar="NAME",
-        help="the environment variable that holds the server's key (default: OPENAI_API_KEY, if set; '' sends none)",
+        help="environment variable that holds the API key (default: OPENAI_API_KEY if it is set; '' sends no key)",
     )
-    command.add_argument("--again", action="store_true", help="name anew also what a model has named")
-    command.add_argument("--quiet", action="store_true", help="no progress")
-    return command
+    command.add_argument(
+        "--rename-all", action="store_true", help="also rename the categories that a model has already named"
+    )
+    add_old_spelling(command, "--key-variable", "--api-key-env")
+    add_old_spelling(command, "--again", "--rename-all", flag=True)
+    add_quiet(command)
+    command.set_defaults(run=run)
 
 
-def name_run(options: argparse.Namespace, progress: Progress) -> list[str]:
-    """Name the categories of a run folder, and what to tell about it."""
+def run(options: argparse.Namespace) -> None:
+    from subtaxa.runtime.progress import progress_for
     from subtaxa.taxonomy.chat_client import ChatServer
-    from subtaxa.taxonomy.edit_log import name
-    from subtaxa.taxonomy.model_names import find_name
 
-    server = ChatServer(options.endpoint, options.model, options.key_variable)
+    progress = progress_for(quiet=options.quiet)
+    server = ChatServer(options.endpoint, options.model, options.api_key_env)
     with progress.step("Loading the run"):
         from subtaxa.runs.edit_session import EditSession
 
         session = EditSession(Path(options.folder))
-    categories = session.state.taxonomy
-    wanted = [c for c in categories if not c.named and (options.again or not c.namer)]
-    named = 0
+    before = session.state.taxonomy
+    unnamed = [c for c in before if not c.named and (options.rename_all or not c.namer)]
+    named = _name(session, server, unnamed, progress)
+    say(f"{session.state.taxonomy}\n\n{_result(server, named, unnamed)}")
+    if not options.rename_all and (kept := sum(bool(c.namer) for c in before)):
+        say(f"already named by a model: {kept} (--rename-all names them again)")
+    if kept := sum(c.named for c in before):
+        say(f"named by a person and kept: {kept}")
+    if failed := len(unnamed) - len(named):
+        say(f"no usable answer after two attempts: {failed} (they keep their keywords as names)")
+
+
+def _name(session: EditSession, server: ChatServer, unnamed: list[Category], progress: Progress) -> list[str]:
+    """Name these categories one by one. Returns the names; each is in the run's log by then, however this ends."""
+    from subtaxa.taxonomy.edit_log import name
+    from subtaxa.taxonomy.model_names import find_name
+
+    named: list[str] = []
     try:
-        with progress.step("Naming", len(wanted)) as step:
-            for category in wanted:
+        with progress.step("Naming", len(unnamed)) as step:
+            for category in unnamed:
                 siblings = [c for c in session.working.taxonomy().children(category.parent) if c.id != category.id]
                 found = find_name(server.ask, category, siblings)
                 if found:
                     session.add(name(session.working, category.id, found, server.model))
-                    named += 1
+                    named.append(found)
                 step.note(found)
                 step.advance()
     except BaseException:
-        progress.say(_told(server, named, len(wanted)))
+        progress.say(_result(server, named, unnamed))
         raise
     finally:
         with progress.step("Writing the run"):
-            after = session.finish()
-    lines = [str(after), "", _told(server, named, len(wanted))]
-    if not options.again and (before := sum(bool(c.namer) for c in categories)):
-        lines.append(f"named by a model before: {before} (--again names them anew)")
-    if kept := sum(c.named for c in categories):
-        lines.append(f"named by a person, and left so: {kept}")
-    if named < len(wanted):
-        lines.append(f"without a usable answer, also when asked again: {len(wanted) - named} (their keywords stay)")
-    return lines
+            session.finish()
+    return named
 
 
-def _told(server: ChatServer, named: int, wanted: int) -> str:
-    return f"{server.model} named {named} of {wanted} categories; tokens: {server.tokens_told}"
+def _result(server: ChatServer, named: list[str], unnamed: list[Category]) -> str:
+    return f"{server.model} named {len(named)} of {len(unnamed)} categories; tokens: {server.tokens_told}"

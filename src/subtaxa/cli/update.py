@@ -1,48 +1,78 @@
-"""The command `subtaxa update`: a file of new texts into a run folder."""
+"""`subtaxa update`: add the texts of a file to a run, and propose new categories where they fit none."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from subtaxa.data.texts import iter_tables, resolve_text_column
+from subtaxa.cli.options import add_new_texts, add_quiet
 from subtaxa.errors import InputError
-from subtaxa.runs import layout
-from subtaxa.runtime.folder_lock import exclusive
-from subtaxa.runtime.progress import Progress
+from subtaxa.runtime.terminal import say
+
+if TYPE_CHECKING:
+    from subtaxa.runtime.progress import Progress
 
 
-def update_run(folder: Path, file: Path, text: str | None, label: str | None, progress: Progress) -> list[str]:
-    """Add the texts of a file to a run folder, all or nothing, and what to tell about it."""
-    layout.read_run(folder)  # or there is nothing to lock
+def add_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "update",
+        help="add new texts to a run and propose new categories",
+        description="Add new texts to a run. Each goes to the category it fits best; texts that fit none but resemble "
+        "each other are proposed as new categories. The encoder is not trained again.",
+        usage="subtaxa update RUN FILE [options]",
+    )
+    add_new_texts(command)
+    add_quiet(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from subtaxa.runs import layout
+    from subtaxa.runtime.folder_lock import exclusive
+    from subtaxa.runtime.progress import progress_for
+
+    folder = Path(options.folder)
+    layout.read_run(folder)  # Refuse a folder that holds no run before locking it.
     with exclusive(folder):
-        return _update_alone(folder, file, text, label, progress)
+        _update(folder, options, progress_for(quiet=options.quiet))
 
 
-def _update_alone(folder: Path, file: Path, text: str | None, label: str | None, progress: Progress) -> list[str]:
-    facts = layout.read_run(folder)
-    texts: list[str] = []
-    labels: list[str] = []
+def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> None:
+    from subtaxa.runs import layout
+
+    command = str(layout.read_run(folder)["command"])
     with progress.step("Reading the file"):
-        for frame in iter_tables(file, text):
-            column = resolve_text_column(list(map(str, frame.columns)), text, str(file))
-            if label is not None and label not in frame.columns:
-                raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, frame.columns))}")
-            filled = [bool(str(value).strip()) for value in frame[column]]
-            texts += [str(value) for value, some in zip(frame[column], filled, strict=True) if some]
-            if label is not None:
-                labels += [str(value).strip() for value, some in zip(frame[label], filled, strict=True) if some]
-    if not texts:
-        raise InputError(f"{str(file)!r} has no texts in it: there is nothing to add")
+        texts, labels = _read(Path(options.file), options.text, options.label)
     with progress.step("Loading the run"):
         from subtaxa.discovery import Discovery
 
         model = Discovery.load(folder)
-    done = model.update(texts, labels if label is not None else None, progress)
+    updated = model.update(texts, labels, progress)
     with progress.step("Writing the run"):
-        model.save(folder, overwrite=True, command=str(facts["command"]))
-    lines = [f"{done.filed:,} new texts filed under the categories there were; see {folder / layout.REPORT}"]
-    if done.proposed:
-        lines.append("New categories are proposed, since these texts keep to themselves:")
-        lines += [f"  {c.id}  {c.parent} / {c.name}  {c.size} texts, such as: {c.examples[0]}" for c in done.proposed]
-        lines.append("If one is none of its own: subtaxa merge RUN OTHER CATEGORY")
-    return lines
+        model.save(folder, overwrite=True, command=command)
+    say(f"{updated.filed:,} new texts added to existing categories; open {folder / layout.REPORT}")
+    if updated.proposed:
+        say("Proposed new categories, whose texts resemble each other more than any existing category:")
+        for c in updated.proposed:
+            say(f"  {c.id}  {c.parent} / {c.name}  {c.size} texts, for example: {c.examples[0]}")
+        say("To reject a proposal, merge it into another category: subtaxa merge RUN OTHER PROPOSED")
+
+
+def _read(file: Path, text: str | None, label: str | None) -> tuple[list[str], list[str] | None]:
+    """The texts of the file that are not blank, and their labels if there is a column of them."""
+    from subtaxa.data.texts import iter_tables, resolve_text_column
+
+    texts: list[str] = []
+    labels: list[str] = []
+    for frame in iter_tables(file, text):
+        column = resolve_text_column(list(map(str, frame.columns)), text, str(file))
+        if label is not None and label not in frame.columns:
+            raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, frame.columns))}")
+        filled = [bool(str(value).strip()) for value in frame[column]]
+        texts += [str(value) for value, some in zip(frame[column], filled, strict=True) if some]
+        if label is not None:
+            labels += [str(value).strip() for value, some in zip(frame[label], filled, strict=True) if some]
+    if not texts:
+        raise InputError(f"{str(file)!r} contains no texts: there is nothing to add")
+    return texts, None if label is None else labels

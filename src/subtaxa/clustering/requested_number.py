@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from subtaxa.clustering.clusters import check_number
 from subtaxa.errors import SettingError
-from subtaxa.settings import whole_number
 
 GRANULARITIES = ("coarse", "normal", "fine")
 EXPECTED = 'a whole number of at least 1, "auto", or numbers by label'
@@ -20,27 +19,6 @@ class Wanted(NamedTuple):
 
     total: int | None
     fixed: dict[int, int]
-
-
-def parse(given: str) -> int | str | dict[str, int]:
-    """What was typed after --categories: auto, 12, or billing=12,login=5."""
-    if given == "auto":
-        return given
-    if "=" not in given:
-        return whole_number(given, "--categories")
-    found: dict[str, int] = {}
-    label = ""
-    for part in given.split(","):
-        name, sign, number = part.rpartition("=")
-        label += name if sign else f"{part},"  # a label may have commas
-        if sign:
-            if label in found:
-                raise SettingError(f"--categories names {label!r} twice: give each label one number")
-            found[label] = whole_number(number.strip(), f"the number of {label!r} in --categories", 1)
-            label = ""
-    if label:
-        raise SettingError(f'--categories ends in {label.rstrip(",")!r}: write it like "billing=12,login=5"')
-    return found
 
 
 def check(categories: Any) -> None:

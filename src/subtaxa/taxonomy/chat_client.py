@@ -61,7 +61,7 @@ class ChatServer:
         if self.key and parts.scheme == "http" and not at_home:
             raise InputError(
                 f"the key would go to {parts.hostname!r} unencrypted: give an https address, or send no key with "
-                "--key-variable ''"
+                "--api-key-env ''"
             )
         # A proxy of the environment is for the net: what is meant for this machine stays on it.
         self.opener = build_opener(_AsItComes, *([ProxyHandler({})] if at_home else []))
@@ -129,7 +129,7 @@ class ChatServer:
         if 300 <= reply.status < 400:
             words, remedy = f"go to {reply.location or 'nowhere'}", "if you trust that address, give it as --endpoint"
         elif reply.status in (401, 403):
-            remedy = "check the key, and --key-variable"
+            remedy = "check the key, and --api-key-env"
         elif reply.status == 429 or reply.status >= 500:
             remedy = "type the same command again later"
         else:
@@ -151,7 +151,7 @@ class ChatServer:
 def _parts(endpoint: str) -> SplitResult:
     """The address that a person typed, in its parts; what may hold a secret is not repeated."""
     if any(mark in endpoint for mark in "@?#"):
-        raise InputError("--endpoint holds a '@', '?' or '#': give the bare address, and the key by --key-variable")
+        raise InputError("--endpoint holds a '@', '?' or '#': give the bare address, and the key by --api-key-env")
     try:
         parts = urlsplit(endpoint)
         right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -179,7 +179,7 @@ def _key(variable: str | None) -> str:
         return ""
     key = os.environ.get(variable or KEY_VARIABLE, "").strip()
     if variable and not key:
-        raise InputError("--key-variable names no variable that is set: put the key into one and give its name")
+        raise InputError("--api-key-env names no variable that is set: put the key into one and give its name")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError("the key has blanks or other characters that no key has: check what is in the variable")
     return key

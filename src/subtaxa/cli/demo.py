@@ -1,0 +1,33 @@
+"""`subtaxa demo`: find the categories of the built-in example and compare them with the known ones."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from subtaxa.cli import fit_run
+from subtaxa.runtime.terminal import say
+
+EXAMPLE = Path(__file__).parents[1] / "data" / "example"
+
+
+def add_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "demo",
+        help="try discover on the built-in support messages",
+        description="Run discover on the built-in support messages and compare the result with their known categories.",
+        usage="subtaxa demo [options]",
+    )
+    fit_run.add_options(command, out="demo")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from subtaxa.data.texts import read_texts
+
+    model = fit_run.fit_and_save(options, lambda: read_texts(EXAMPLE / "support.csv", "message", "department"))
+    if model is not None:
+        from subtaxa.bench.scoring import score_example
+
+        say(score_example(model, EXAMPLE / "support_fine.csv"))

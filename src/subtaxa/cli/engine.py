@@ -1,0 +1,72 @@
+"""Where a command runs: the checks of the engine options, and the engine they ask for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from subtaxa.cli.options import option
+from subtaxa.engines import check_ray
+from subtaxa.errors import SettingError
+from subtaxa.runtime.launcher import launched
+from subtaxa.settings import whole_number
+
+if TYPE_CHECKING:
+    from subtaxa.encoders.base import Encoder
+    from subtaxa.runtime.progress import Progress
+    from subtaxa.training.fit_encoder import Engine, Job, Outcome
+
+TRAINING_COMMANDS = ("discover", "demo")
+
+
+def check_launched(options: argparse.Namespace) -> None:
+    """Refuse torchrun and accelerate for commands that several processes cannot share."""
+    if not launched():
+        return
+    if options.command not in TRAINING_COMMANDS:
+        raise SettingError(
+            f"torchrun and accelerate launch work with discover only: run subtaxa {options.command} without them"
+        )
+    if options.engine != "local":
+        raise SettingError("torchrun has already started several processes: leave out torchrun or --engine ray")
+
+
+def check_engine_options(options: argparse.Namespace) -> None:
+    """Refuse options of a cluster without a cluster."""
+    for name in ("workers", "gpus_per_worker", "address"):
+        if options.engine == "local" and getattr(options, name) is not None:
+            raise SettingError(f"{option(name)} applies to Ray only: add --engine ray")
+
+
+def worker_counts(options: argparse.Namespace) -> tuple[int, int]:
+    """The number of workers, and the number of GPUs of each."""
+    workers = whole_number("2" if options.workers is None else options.workers, "--workers", 1)
+    gpus = "0" if options.gpus_per_worker is None else options.gpus_per_worker
+    return workers, whole_number(gpus, "--gpus-per-worker")
+
+
+@contextmanager
+def training_engine(options: argparse.Namespace) -> Iterator[Engine]:
+    """The engine that trains: Ray, the processes of torchrun, or this process."""
+    check_engine_options(options)
+    if options.engine == "ray":
+        check_ray()
+        from subtaxa.engines.ray_fit import RayFit
+
+        yield RayFit(*worker_counts(options), options.address)
+    elif launched():
+        from subtaxa.engines.torchrun import leading
+
+        with leading() as engine:
+            yield engine
+    else:
+        yield _train_here
+
+
+def _train_here(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    """Train in this process. The import waits until here, so that an unreadable file is reported without delay."""
+    from subtaxa.training.fit_encoder import learn
+
+    return learn(encoder, job, progress)

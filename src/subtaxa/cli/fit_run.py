@@ -1,0 +1,96 @@
+"""What `discover` and `demo` share: read the texts, find the categories, write the run folder and show the result."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from subtaxa.cli.categories_option import parse_categories
+from subtaxa.cli.engine import training_engine
+from subtaxa.cli.exits import RESUME
+from subtaxa.cli.options import add_engine_options, add_preset, add_quiet, add_settings, given_settings
+from subtaxa.runtime.terminal import say
+from subtaxa.settings import NAMES, whole_number
+
+if TYPE_CHECKING:
+    from subtaxa.data.texts import CoarseTexts
+    from subtaxa.discovery import Discovery
+    from subtaxa.training.fit_encoder import Engine
+
+
+def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
+    """Add everything but the input; `out` is the default run folder, or None if the user must give one."""
+    default = f" (default: {out})" if out else ""
+    command.add_argument(
+        "--out", default=out, required=out is None, metavar="FOLDER", help=f"where to write the run{default}"
+    )
+    command.add_argument(
+        "--categories",
+        default="auto",
+        metavar="N",
+        help='number of categories in all, or for some labels as in "billing=12,login=5" (default: auto, estimated)',
+    )
+    command.add_argument(
+        "--granularity",
+        default="normal",
+        metavar="X",
+        help="coarse, normal or fine: prefer fewer or more categories where the number is estimated (default: normal)",
+    )
+    add_preset(command)
+    command.add_argument("--seed", default="0", metavar="N", help="seed; the same seed gives the same run (default: 0)")
+    command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
+    command.add_argument("--overwrite", action="store_true", help="replace an existing run in the folder")
+    add_quiet(command)
+    add_engine_options(command)
+    add_settings(command, NAMES, "settings (they override the preset)")
+
+
+def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -> Discovery | None:
+    """Carry out the command while no other process can use the folder. Returns None if the run was finished before."""
+    from subtaxa.runtime.folder_lock import exclusive
+    from subtaxa.runtime.signals import ending_soon
+
+    with training_engine(options) as engine, exclusive(Path(options.out)), ending_soon(f"subtaxa: stopped{RESUME}"):
+        return _fit_and_save(options, read, engine)
+
+
+def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
+    from subtaxa.runs import layout
+    from subtaxa.runs.checkpoint_identity import check_not_begun_over
+    from subtaxa.runtime.progress import progress_for
+
+    out, progress = Path(options.out), progress_for(quiet=options.quiet)
+    layout.check_target(out, overwrite=options.overwrite, resume=options.resume)
+    if options.resume and (out / layout.RUN).exists() and not options.overwrite:
+        check_not_begun_over(out)
+        layout.clear_checkpoint(out)
+        layout.clear_left(out)
+        say(f"{out} is already finished; open {out / layout.REPORT}")
+        return None
+    with progress.step("Reading the file"):
+        data = read()
+    for line in data.describe():
+        progress.say(line)
+    with progress.step("Starting up"):
+        from subtaxa.discovery import Discovery
+
+    model = Discovery(
+        parse_categories(options.categories),
+        granularity=options.granularity,
+        preset=options.preset,
+        seed=whole_number(options.seed, "--seed"),
+        **given_settings(options),
+    )
+    if not options.resume:
+        layout.clear_checkpoint(out)
+    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
+    with progress.step("Writing the run"):
+        model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
+    layout.clear_checkpoint(out)
+    say(str(model.taxonomy_))
+    say(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / layout.REPORT}")
+    return model

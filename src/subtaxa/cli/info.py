@@ -1,0 +1,51 @@
+"""`subtaxa info`: show what a run found and how."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from subtaxa.cli.options import add_run_folder
+from subtaxa.runtime.terminal import say
+
+
+def add_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "info",
+        help="show the categories of a run and how they were found",
+        description="Show the categories of a run, how their number was chosen, and the settings of the run.",
+    )
+    add_run_folder(command)
+    command.add_argument(
+        "--outliers", action="store_true", help="list the outliers instead: texts that fit no category"
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from subtaxa.report.text_tables import number_lines
+    from subtaxa.runs import layout
+
+    folder = Path(options.folder)
+    facts, taxonomy = layout.read_run(folder), layout.read_taxonomy(folder)
+    if options.outliers:
+        for line in layout.outlier_lines(folder):
+            say(line)
+        return
+    say(str(taxonomy))
+    say("\nNumber of categories by label:")
+    for line in number_lines(layout.read_numbers(facts)):
+        say(line)
+    data, settings = facts["data"], facts["settings"]
+    lines = {
+        "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",
+        "method": f"{settings['method']}, preset {facts['preset']}, seed {facts['seed']}",
+        "encoder": settings["encoder"],
+        "time": f"{sum(facts['timings'].values()):.0f} s on {facts['cores']} cores",
+        "created": f"{facts['created']} by subtaxa {facts['subtaxa']}",
+        "report": folder / layout.REPORT,
+    }
+    say()
+    for name, value in lines.items():
+        say(f"{name:>8}  {value}")

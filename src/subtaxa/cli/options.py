@@ -1,0 +1,75 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+from subtaxa.cli.old_spellings import add_old_spelling
+from subtaxa.engines import ENGINES
+from subtaxa.settings import NAMES, PRESETS, RENAMED, about
+
+
+def add_run_folder(command: argparse.ArgumentParser) -> None:
+    command.add_argument("folder", metavar="RUN", help="run folder written by discover")
+
+
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
+
+
+def add_preset(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--preset", default="default", metavar="NAME", help=f"{either(PRESETS)} (default: default)")
+
+
+def add_texts_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file, optionally gzipped")
+    command.add_argument("--text", metavar="COLUMN", help="column with the texts (default: found by its name)")
+
+
+def add_new_texts(command: argparse.ArgumentParser) -> None:
+    """The run folder, the file of new texts, and the columns to read from it."""
+    add_run_folder(command)
+    add_texts_file(command)
+    command.add_argument(
+        "--label", metavar="COLUMN", help="column with known coarse labels; a text then stays below its label"
+    )
+
+
+def add_engine_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("cluster options (pip install 'subtaxa[cluster]')")
+    group.add_argument(
+        "--engine", default="local", choices=ENGINES, help="where to run: this machine or Ray (default: local)"
+    )
+    group.add_argument("--workers", metavar="N", help="number of Ray workers (default: 2)")
+    group.add_argument("--gpus-per-worker", metavar="N", help="GPUs of each worker (default: 0)")
+    group.add_argument(
+        "--address", metavar="HOST", help="address of a running Ray cluster (default: start Ray on this machine)"
+    )
+
+
+def add_settings(command: argparse.ArgumentParser, names: Iterable[str], title: str) -> None:
+    """One option for each of these settings, and the hidden old spelling of those that were renamed."""
+    group = command.add_argument_group(title)
+    for name in names:
+        group.add_argument(option(name), dest=name, metavar="X", help=about(name).replace("%", "%%"))
+    for old, new in RENAMED.items():
+        if new in names:
+            add_old_spelling(group, option(old), option(new))
+
+
+def given_settings(options: argparse.Namespace, names: Iterable[str] = NAMES) -> dict[str, Any]:
+    """The settings that were given on the command line, as text."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def option(name: str) -> str:
+    """The spelling of a Python name on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def either(names: Iterable[str]) -> str:
+    """The names as a list of alternatives: "a, b or c"."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
