@@ -23,7 +23,7 @@ from joblib import cpu_count
 from playwright.sync_api import sync_playwright
 
 from subtaxa.discovery import Discovery
-from subtaxa.report import ReportData, render_report
+from subtaxa.report.page import ReportData, render_report
 from subtaxa.runs import layout
 from subtaxa.runs.save import report_data
 
@@ -43,7 +43,7 @@ def enlarged(data: ReportData, number: int) -> ReportData:
             categories=content.categories[some],
             confidences=content.confidences[some],
             outliers=content.outliers[some],
-            places=content.places[some] + rng.normal(0, 0.5, (number, 2)).astype(np.float32),
+            positions=content.positions[some] + rng.normal(0, 0.5, (number, 2)).astype(np.float32),
         ),
     )
 

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from subtaxa import report
 from subtaxa.clustering.number_of_categories import CategoryCount
-from subtaxa.report import Content, ReportData, render_report
-from subtaxa.report.content import as_json
+from subtaxa.report import page as page_module
+from subtaxa.report.charts import history_charts, phases
+from subtaxa.report.content import Content, as_json
+from subtaxa.report.page import ReportData, render_report
+from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE
 from subtaxa.taxonomy.categories import Category, Taxonomy
 
 D3 = "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1"
@@ -100,7 +102,7 @@ def content(tree: Taxonomy, text: str = "text {}") -> Content:
         categories=ids,
         confidences=np.full(n, 0.8),
         outliers=np.arange(n) < 2,
-        places=rng.normal(size=(n, 2)).astype(np.float32),
+        positions=rng.normal(size=(n, 2)).astype(np.float32),
         confused={c.id: [(c.id + 1, 0.25)] for c in tree},
     )
 
@@ -199,7 +201,7 @@ def test_every_category_and_text_is_there(page: Page) -> None:
     assert data["labels"] == ["label 0", "label 1", "label 2"]
     n = sum(c.size for c in tree)
     assert data["texts"] == [f"text {i}" for i in range(n)]
-    assert all(len(data[name]) == n for name in ("rows", "category", "sure", "x", "y"))
+    assert all(len(data[name]) == n for name in ("rows", "category", "confidence", "x", "y"))
     assert data["outliers"] == [0, 1]
     assert min(data["x"] + data["y"]) == 0
     assert max(data["x"] + data["y"]) == 9999
@@ -217,7 +219,7 @@ def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
 
 def test_headline_and_run_details(page: Page) -> None:
     text = re.sub(r"\s+", " ", page.text())
-    assert f"16 categories found inside 3 labels of {sum(c.size for c in taxonomy(3, 1, 12))} texts." in text
+    assert f"16 categories in 3 labels of {sum(c.size for c in taxonomy(3, 1, 12))} texts." in text
     for part in ("80%", "1 min 15 s", "<0.1 s", "2e-05", "a, b", "subtaxa run tickets.csv", "2025-11-04"):
         assert part in text
 
@@ -260,22 +262,51 @@ def test_user_text_is_isolated(html: str) -> None:
 
 def test_d3_is_the_one_of_its_authors() -> None:
     """The bundled library, as version 7.9.2 came from the registry, with its licence beside it."""
-    vendor = Path(report.__file__).parent / "vendor"
+    vendor = Path(page_module.__file__).parent / "vendor"
     assert hashlib.sha256((vendor / "d3.min.js").read_bytes()).hexdigest() == D3
     assert "Permission to use, copy, modify" in (vendor / "d3.LICENSE").read_text("utf-8")
 
 
 def test_charts(page: Page) -> None:
-    assert len(page.all("polyline")) == 2  # seconds has no finite value
+    assert len(page.all("polyline")) == 1  # "kept" never changes, and "seconds" has no finite value
     assert "nan" not in page.text()
-    assert len(page.all("circle")) == 6
+    assert len(page.all("circle")) == 3
+    assert "Alignment loss" in page.text()
+    assert "Neighbours kept" in page.text()  # in the table of all values
+
+
+def test_measures_that_never_change_or_mean_nothing_to_a_reader_have_no_chart() -> None:
+    history = [
+        {"epoch": e, "loss": 1 / e, "k": 27, "word_weight": 0.0, "even": float(e > 1), "my_own_measure": e % 2}
+        for e in range(1, 5)
+    ]
+    assert [chart.name for chart in history_charts(history)] == ["Loss", "My own measure"]
+    assert [chart.about for chart in history_charts(history)] == ["What training minimises.", ""]
+    changing = [{**row, "word_weight": row["epoch"] / 10} for row in history]
+    assert "Word weight" in [chart.name for chart in history_charts(changing)]
+    shown = Page(render_report(replace(report_data(taxonomy(1)), history=history))).text()
+    assert "even" not in {word for word in shown.split() if word.islower()}
+
+
+def test_pretraining_has_charts_of_its_own() -> None:
+    """Its epochs are counted from one, as are those of the training: on one axis the line would run backwards."""
+    history = [{"pretraining": 1.0, "epoch": e, "coarse": 1 / e, "seconds": e} for e in range(1, 6)]
+    history += [{"epoch": e, "alignment": 1 / e, "seconds": 2 * e} for e in range(1, 4)]
+    first, second = phases(history)
+    assert [chart.name for chart in first.charts] == ["Label loss", "Epoch (seconds)"]
+    assert [chart.name for chart in second.charts] == ["Alignment loss", "Epoch (seconds)"]
+    for chart in (*first.charts, *second.charts):
+        assert all(before[0] < after[0] for before, after in pairwise(chart.points))
+    page = Page(render_report(replace(report_data(taxonomy(1)), history=history)))
+    check_structure(page)
+    assert "Pretraining on the labels" in page.text()
 
 
 @pytest.mark.parametrize(
     ("sizes", "epochs"), [((1,), 0), ((1,), 1), ((2,), 200), ((150,), 0), ((1,) * 30, 2), ((), 0)], ids=str
 )
 def test_extremes(sizes: tuple[int, ...], epochs: int) -> None:
-    history = [{"loss": 0.5 ** min(e, 60)} if e % 2 else {"other": 2} for e in range(epochs)]
+    history = [{"loss": 0.5 ** min(e, 60)} if e % 2 else {"other": e} for e in range(epochs)]
     data = replace(report_data(taxonomy(*sizes)), history=history, timings={})
     page = Page(render_report(data))
     check_structure(page)
@@ -302,5 +333,14 @@ def test_each_label_has_the_curve_behind_its_number() -> None:
     assert len(page.all("polyline")) == 1 + len(without.all("polyline"))
     assert len(page.all("circle")) == 1 + len(without.all("circle"))  # the number taken is marked, the others are not
     assert "plausible 1 to 4" in page.text()
-    assert "2 categories: 0.600" in page.text()
+    assert "2 categories: score 0.600" in page.text()
     assert "How many categories" not in without.text()
+
+
+def test_the_page_says_what_is_plotted_and_why_the_dot_is_not_always_at_the_peak() -> None:
+    numbers = {"label 0": CategoryCount(1, 1, 4, ((1, 0.2), (2, 0.6), (4, 0.5)))}
+    shown = " ".join(Page(render_report(replace(report_data(taxonomy(2)), numbers=numbers))).text().split())
+    assert SCORE_NOTE in shown
+    assert CHOICE_NOTE in shown
+    assert "minus 3 times the share" in SCORE_NOTE
+    assert "not always at the peak" in CHOICE_NOTE

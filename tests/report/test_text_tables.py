@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from subtaxa.clustering.number_of_categories import CategoryCount
-from subtaxa.report.text_tables import BLOCKS, WIDTH, number_lines, plausible, spark
+from subtaxa.report.text_tables import BLOCKS, MAX_WIDTH, number_lines, plausible, sparkline
 
 
 def test_each_label_has_its_number_its_range_and_its_curve() -> None:
@@ -27,8 +27,8 @@ def test_no_labels_no_lines() -> None:
 
 @pytest.mark.parametrize("values", [[0.5], [0.5, 0.5], [-1.0, 0.0, 1.0], [float(i) for i in range(1000)]])
 def test_a_curve_is_a_row_of_blocks_of_bounded_length(values: list[float]) -> None:
-    drawn = spark(values)
-    assert len(drawn) == min(WIDTH, len(values))
+    drawn = sparkline(values)
+    assert len(drawn) == min(MAX_WIDTH, len(values))
     assert set(drawn) <= set(BLOCKS)
     if max(values) > min(values):
         assert (drawn[0], drawn[-1]) == (BLOCKS[0], BLOCKS[-1])
@@ -37,4 +37,4 @@ def test_a_curve_is_a_row_of_blocks_of_bounded_length(values: list[float]) -> No
 def test_the_plausible_numbers_in_words() -> None:
     assert plausible(CategoryCount(3, 3, 3, ())) == "3"
     assert plausible(CategoryCount(3, 2, 9, ())) == "2 to 9"
-    assert plausible(CategoryCount(3, 2, 9, (), even=True)) == "2 to 9, all of one size"
+    assert plausible(CategoryCount(3, 2, 9, (), even=True)) == "2 to 9, equal sizes"

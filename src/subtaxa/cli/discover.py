@@ -22,7 +22,9 @@ def add_parser(commands: Any) -> None:
     )
     add_texts_file(command)
     command.add_argument("--label", metavar="COLUMN", help="column with the coarse labels (default: found by its name)")
-    command.add_argument("--strict", action="store_true", help="stop if a row has no text or no label; do not skip it")
+    command.add_argument(
+        "--strict", action="store_true", help="stop at a row without text or label instead of skipping it"
+    )
     fit_run.add_options(command, out=None)
     command.set_defaults(run=run)
 

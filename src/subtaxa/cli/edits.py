@@ -52,7 +52,9 @@ def add_parser(commands: Any) -> None:
 
 def _add(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, description=f"{about[0].upper()}{about[1:]}. The tables and the report of the run follow."
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}. The tables and the report of the run are updated.",
     )
     add_run_folder(command)
     add_quiet(command)

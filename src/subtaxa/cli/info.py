@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from subtaxa.cli.options import add_run_folder
 from subtaxa.runtime.terminal import say
+
+WIDTH = 100  # Longest line of an explanation, in characters.
 
 
 def add_parser(commands: Any) -> None:
@@ -24,7 +27,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.report.text_tables import number_lines
+    from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, number_lines
     from subtaxa.runs import layout
 
     folder = Path(options.folder)
@@ -34,9 +37,13 @@ def run(options: argparse.Namespace) -> None:
             say(line)
         return
     say(str(taxonomy))
+    numbers = layout.read_numbers(facts)
     say("\nNumber of categories by label:")
-    for line in number_lines(layout.read_numbers(facts)):
+    for line in number_lines(numbers):
         say(line)
+    if any(count.curve for count in numbers.values()):
+        for note in (SCORE_NOTE, CHOICE_NOTE):
+            say(textwrap.fill(note, WIDTH))
     data, settings = facts["data"], facts["settings"]
     lines = {
         "source": f"{data['source']} ({data['texts']:,} texts, {data['skipped']} rows skipped)",

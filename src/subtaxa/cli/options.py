@@ -33,7 +33,7 @@ def add_new_texts(command: argparse.ArgumentParser) -> None:
     add_run_folder(command)
     add_texts_file(command)
     command.add_argument(
-        "--label", metavar="COLUMN", help="column with known coarse labels; a text then stays below its label"
+        "--label", metavar="COLUMN", help="column with known coarse labels; each text then gets a category of its label"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the page's scripts work on: the categories, every text, and where it is on the map, as one block of JSON.
+"""The data of the page's scripts: the categories, every text and its position on the map, as one block of JSON.
 
 N texts, K categories.
 """
@@ -13,72 +13,74 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.report.writing import cut
+from subtaxa.report.formatting import shorten
 from subtaxa.taxonomy.categories import Taxonomy
 
-SPACE = 8_000_000  # characters that all texts together may take
-SHORTEST, LONGEST = 200, 4000  # characters of a text that are shown at least and at most
-GRID = 9999  # steps of the map in either direction
+TOTAL_LENGTH = 8_000_000  # Characters that all texts together may take.
+MIN_LENGTH, MAX_LENGTH = 200, 4000  # A text is cut to a length between these two, in characters.
+GRID = 9999  # Largest coordinate on the map, which starts at 0.
 
 
 @dataclass(frozen=True)
 class Content:
     """The result that the page shows and lets its reader correct."""
 
-    fingerprint: str  # of the run's data
-    edits: int  # how many the run has had
+    fingerprint: str  # of the data of the run
+    edits: int  # number of edits of the run so far
     taxonomy: Taxonomy
     texts: Sequence[str]  # (N)
-    rows: Sequence[int]  # (N) as in the assignments
+    rows: Sequence[int]  # (N) as in the assignments table
     categories: NDArray[np.int64]  # (N,) ids
     confidences: NDArray[np.float64]  # (N,)
     outliers: NDArray[np.bool_]  # (N,)
-    places: NDArray[np.float32]  # (N, 2) on the map
-    confused: Mapping[int, Sequence[tuple[int, float]]]  # by id: categories it could be taken for, and how likely
+    positions: NDArray[np.float32]  # (N, 2) on the map
+    confused: Mapping[
+        int, Sequence[tuple[int, float]]
+    ]  # by id: the categories it may be confused with, and their probability
 
 
 def as_json(content: Content) -> str:
-    """The block, which can stand in a page whatever the texts are: no `<` is in it."""
-    written = json.dumps(_content(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return written.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    """The block. It contains no `<`, so that no text can end the script element around it."""
+    block = json.dumps(_content(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return block.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _content(content: Content) -> dict[str, Any]:
     labels = {name: i for i, name in enumerate(content.taxonomy.parents)}
-    limit = min(max(SPACE // max(1, len(content.texts)), SHORTEST), LONGEST)
-    x, y = _on_grid(content.places)
+    limit = min(max(TOTAL_LENGTH // max(1, len(content.texts)), MIN_LENGTH), MAX_LENGTH)
+    x, y = _on_grid(content.positions)
     return {
         "run": content.fingerprint,
         "edits": content.edits,
-        "labels": [cut(name, 120) for name in labels],
+        "labels": [shorten(name, 120) for name in labels],
         "categories": [
             {
                 "id": c.id,
                 "label": labels[c.parent],
-                "name": cut(c.name, 120),
-                "namer": "you" if c.named else cut(c.namer, 60) if c.namer else "",
-                "keywords": [cut(word, 60) for word in c.keywords],
-                "examples": [cut(text) for text in c.examples],
+                "name": shorten(c.name, 120),
+                "namer": "you" if c.named else shorten(c.namer, 60) if c.namer else "",
+                "keywords": [shorten(word, 60) for word in c.keywords],
+                "examples": [shorten(text) for text in c.examples],
                 "stability": c.stability,
                 "confused": [[int(i), round(float(p), 3)] for i, p in content.confused.get(c.id, ())],
             }
             for c in content.taxonomy
         ],
-        "texts": [cut(text, limit) for text in content.texts],
+        "texts": [shorten(text, limit) for text in content.texts],
         "rows": [int(row) for row in content.rows],
         "category": content.categories.tolist(),
-        "sure": np.rint(100 * content.confidences).astype(int).tolist(),
+        "confidence": np.rint(100 * content.confidences).astype(int).tolist(),
         "outliers": np.flatnonzero(content.outliers).tolist(),
         "x": x,
         "y": y,
     }
 
 
-def _on_grid(places: NDArray[np.float32]) -> tuple[list[int], list[int]]:
-    """Whole numbers, the same scale in both directions, y downwards as on a screen."""
-    if not len(places):
+def _on_grid(positions: NDArray[np.float32]) -> tuple[list[int], list[int]]:
+    """Whole coordinates x and y with the same scale, y downwards as on a screen."""
+    if not len(positions):
         return [], []
-    low, high = places.min(0), places.max(0)  # (2,)
-    scaled = GRID * (0.5 + (places - (low + high) / 2) / max(float((high - low).max()), 1e-9))  # (N, 2)
+    low, high = positions.min(0), positions.max(0)  # (2,)
+    scaled = GRID * (0.5 + (positions - (low + high) / 2) / max(float((high - low).max()), 1e-9))  # (N, 2)
     whole = np.rint(scaled).astype(int)
     return whole[:, 0].tolist(), (GRID - whole[:, 1]).tolist()

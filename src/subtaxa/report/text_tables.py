@@ -1,4 +1,4 @@
-"""How many categories each label has, as lines for a terminal: the number, the plausible ones, and the curve."""
+"""The number of categories of each label, as lines for a terminal: the number, the plausible range, and the curve."""
 
 from __future__ import annotations
 
@@ -9,32 +9,41 @@ if TYPE_CHECKING:
     from subtaxa.clustering.number_of_categories import CategoryCount
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-WIDTH = 32  # characters of a curve at most
+MAX_WIDTH = 32  # Longest curve, in characters.
+MAX_NAME = 24  # Longest name of a label, in characters.
+SCORE_NOTE = (
+    "Each curve shows the score of a label for every number of categories that was tried. The score is the mean "
+    "silhouette of its texts minus 3 times the share of them with a negative silhouette (at most 1; higher is better)."
+)
+CHOICE_NOTE = (
+    "The number of a label is not always at the peak of its curve, because the total over all labels is chosen first "
+    "and then shared out among them."
+)
 
 
 def number_lines(numbers: Mapping[str, CategoryCount]) -> Iterator[str]:
     """One line per label."""
-    width = min(24, max(map(len, numbers), default=0))
-    for label, choice in numbers.items():
+    width = min(MAX_NAME, max(map(len, numbers), default=0))
+    for label, count in numbers.items():
         name = label if len(label) <= width else f"{label[: width - 1]}…"
-        if not choice.curve:
-            yield f"  {name:{width}}  {choice.chosen:3} as given"
+        if not count.curve:
+            yield f"  {name:{width}}  {count.chosen:3} as given"
             continue
-        first, last = choice.curve[0][0], choice.curve[-1][0]
-        shape = f"  {first} {spark([clear for _, clear in choice.curve])} {last}" if first < last else ""
-        yield f"  {name:{width}}  {choice.chosen:3}, plausible {plausible(choice)}{shape}"
+        first, last = count.curve[0][0], count.curve[-1][0]
+        curve = f"  {first} {sparkline([score for _, score in count.curve])} {last}" if first < last else ""
+        yield f"  {name:{width}}  {count.chosen:3}, plausible {plausible(count)}{curve}"
 
 
-def plausible(choice: CategoryCount) -> str:
+def plausible(count: CategoryCount) -> str:
     """The plausible numbers in words."""
-    numbers = f"{choice.low}" if choice.low == choice.high else f"{choice.low} to {choice.high}"
-    return f"{numbers}, all of one size" if choice.even else numbers
+    numbers = f"{count.low}" if count.low == count.high else f"{count.low} to {count.high}"
+    return f"{numbers}, equal sizes" if count.even else numbers
 
 
-def spark(values: Sequence[float]) -> str:
+def sparkline(values: Sequence[float]) -> str:
     """Values as a row of blocks, low to high."""
-    if len(values) > WIDTH:
-        values = [values[i * (len(values) - 1) // (WIDTH - 1)] for i in range(WIDTH)]
+    if len(values) > MAX_WIDTH:
+        values = [values[i * (len(values) - 1) // (MAX_WIDTH - 1)] for i in range(MAX_WIDTH)]
     low, high = min(values), max(values)
     scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
     return "".join(BLOCKS[round((value - low) * scale)] for value in values)

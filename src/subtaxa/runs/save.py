@@ -14,7 +14,8 @@ import numpy as np
 
 from subtaxa.clustering.label_errors import suspect_labels
 from subtaxa.data.tables import csv_text, parquet_bytes
-from subtaxa.report import Content, ReportData, render_report
+from subtaxa.report.content import Content
+from subtaxa.report.page import ReportData, render_report
 from subtaxa.runs import layout
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
@@ -187,7 +188,7 @@ def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
         categories=state.labels,
         confidences=state.confidences,
         outliers=state.outliers,
-        places=state.map,
+        positions=state.map,
         confused=state.confusions(),
     )
     return ReportData(

@@ -1,0 +1,93 @@
+"""The report of a run: one self-contained page that shows the categories and lets its reader correct them.
+
+The page loads nothing from the network. Its security policy lists the digests of our own script and d3's, so that no
+other script can run.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from subtaxa.clustering.number_of_categories import CategoryCount
+from subtaxa.report import formatting
+from subtaxa.report.charts import measure, number_charts, phases
+from subtaxa.report.content import Content, as_json
+from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, plausible
+
+# Control characters, lone surrogates and noncharacters, which an HTML file must not contain.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+SCRIPTS = ("dom", "state", "corrections", "overview", "category", "texts", "map", "selection", "export", "app")
+FORMATS = ("shorten", "format_percent", "format_number", "format_seconds", "format_setting")
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything the report shows."""
+
+    title: str
+    content: Content
+    n_skipped: int
+    numbers: Mapping[str, CategoryCount]  # the number of categories of each label, and how it was chosen
+    history: Sequence[Mapping[str, float]]  # one mapping per epoch
+    settings: Mapping[str, object]
+    timings: Mapping[str, float]  # seconds by stage
+    versions: Mapping[str, str]
+    command: str
+    created: str
+
+
+def render_report(data: ReportData) -> str:
+    """The whole page, safe to write as UTF-8 whatever the texts and labels contain."""
+    style, scripts = _read("page.css"), [_read("vendor/d3.min.js"), _script()]
+    allowed = " ".join(map(_digest, scripts))
+    page = _template().render(
+        data=data,
+        style=Markup(style),  # noqa: S704 - our own file
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
+        content=Markup(as_json(data.content)),  # noqa: S704 - contains no <
+        policy=f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        mean_confidence=float(data.content.confidences.mean()) if len(data.content.texts) else None,
+        phases=phases(data.history),
+        number_charts=list(number_charts(data.numbers)),
+        score_note=SCORE_NOTE,
+        choice_note=CHOICE_NOTE,
+        slowest=max(map(formatting.finite_or_zero, data.timings.values()), default=0.0) or 1.0,
+    )
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _script() -> str:
+    """Our scripts as one, wrapped so that they add no global names to the page."""
+    parts = "\n".join(_read(f"js/{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+@cache
+def _read(name: str) -> str:
+    return resources.files("subtaxa.report").joinpath(name).read_text("utf-8").replace("\r\n", "\n")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    for name in FORMATS:
+        environment.filters[name] = getattr(formatting, name)
+    environment.filters["plausible"] = plausible
+    environment.filters["measure_name"] = lambda key: measure(key).name
+    environment.filters["clamp"] = lambda share: min(max(formatting.finite_or_zero(share), 0.0), 1.0)
+    return environment.from_string(_read("page.html"))
