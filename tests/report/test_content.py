@@ -219,9 +219,14 @@ def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
 
 def test_headline_and_run_details(page: Page) -> None:
     text = re.sub(r"\s+", " ", page.text())
-    assert f"16 categories in 3 labels of {sum(c.size for c in taxonomy(3, 1, 12))} texts." in text
+    assert f"16 categories in 3 labels, found in {sum(c.size for c in taxonomy(3, 1, 12))} texts." in text
     for part in ("80%", "1 min 15 s", "<0.1 s", "2e-05", "a, b", "subtaxa run tickets.csv", "2025-11-04"):
         assert part in text
+
+
+def test_the_time_of_the_run_is_shown_to_the_minute() -> None:
+    data = replace(report_data(taxonomy(1)), created="2026-11-18T06:17:23+01:00")
+    assert "2026-11-18 05:17 UTC" in Page(render_report(data)).text()
 
 
 def test_structure(page: Page) -> None:

@@ -239,9 +239,9 @@ def test_undo_leads_back(reader: Reader, taxonomy: Taxonomy) -> None:
     ("content", "why"),
     [
         ("{", "not JSON"),
-        ('{"subtaxa corrections": 9}', "no corrections of subtaxa"),
+        ('{"subtaxa corrections": 9}', "no subtaxa corrections"),
         ('{"subtaxa corrections": 1, "run": "x", "edits": 0, "corrections": []}', "another run"),
-        ('{"subtaxa corrections": 1, "run": RUN, "edits": 0, "corrections": [{"do": "merge"}]}', "right parts"),
+        ('{"subtaxa corrections": 1, "run": RUN, "edits": 0, "corrections": [{"do": "merge"}]}', "required field"),
         (
             '{"subtaxa corrections": 1, "run": RUN, "edits": 0, "corrections": '
             '[{"do": "rename", "category": 999, "name": "x"}]}',

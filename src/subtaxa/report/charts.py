@@ -24,7 +24,7 @@ class Measure(NamedTuple):
 MEASURES = {
     "loss": Measure("Loss", "What training minimises."),
     "alignment": Measure("Alignment loss", "Falls as texts move towards their neighbours."),
-    "uniformity": Measure("Uniformity loss", "Falls as texts spread out over the whole space."),
+    "uniformity": Measure("Uniformity loss", "Falls as texts spread out, rises as they draw together."),
     "divergence": Measure("Divergence loss", "Falls as texts come to be distributed like their neighbours."),
     "contrastive": Measure("Contrastive loss", "Falls as texts become more similar to their positives than to others."),
     "contrast": Measure("Contrastive loss", "Falls as texts become more similar to their positives than to others."),

@@ -34,9 +34,7 @@ class Content:
     confidences: NDArray[np.float64]  # (N,)
     outliers: NDArray[np.bool_]  # (N,)
     positions: NDArray[np.float32]  # (N, 2) on the map
-    confused: Mapping[
-        int, Sequence[tuple[int, float]]
-    ]  # by id: the categories it may be confused with, and their probability
+    confused: Mapping[int, Sequence[tuple[int, float]]]  # by id: similar categories and their probability
 
 
 def as_json(content: Content) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from numbers import Integral, Real
 
 MISSING = "\N{EN DASH}"
@@ -47,6 +48,15 @@ def format_seconds(value: float) -> str:
     if minutes:
         return f"{minutes // 60:,} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min {rest:02} s"
     return f"{finite_or_zero(value):.1f} s" if finite_or_zero(value) >= 0.05 else "<0.1 s"
+
+
+def format_time(moment: str) -> str:
+    """An ISO time to the minute, as in "2026-11-18 05:17 UTC"; any other text as it is."""
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    return parsed.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if parsed.tzinfo else moment
 
 
 def format_setting(value: object) -> str:

@@ -1,4 +1,4 @@
-// Which part is shown, and what happens when something changes.
+// Which view is on screen, and what happens when something changes.
 
 const VIEWS = {
   overview: showOverview,
@@ -9,14 +9,14 @@ const VIEWS = {
   corrections: null,
 };
 
-/** The part that the address names. */
-function active() {
+/** The view that the address names. */
+function activeView() {
   const name = location.hash.slice(1).split("-")[0];
   return name in VIEWS && $(`view-${name}`) ? name : "overview";
 }
 
-function show() {
-  const name = active();
+function showView() {
+  const name = activeView();
   for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== `view-${name}`;
   for (const tab of document.querySelectorAll(".tabs a")) {
     if (tab.hash === `#${name}`) tab.setAttribute("aria-current", "page");
@@ -28,32 +28,32 @@ function show() {
   else VIEWS[name]?.();
 }
 
-/** After a correction: everything that is shown follows. */
-function changed() {
-  now = derive();
+/** Draw everything after a correction. */
+function refresh() {
+  now = computeState();
   showCorrections();
-  show();
+  showView();
 }
 
-function wire() {
+function addListeners() {
   addEventListener("hashchange", () => {
-    show();
+    showView();
     scrollTo(0, 0);
   });
   addEventListener("beforeunload", (event) => {
-    if (corrections.length > saved) event.preventDefault();
+    if (corrections.length > downloadedCount) event.preventDefault();
   });
   addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, select, textarea");
-    if (event.key === "/" && !typing && active() === "overview") {
+    if (event.key === "/" && !typing && activeView() === "overview") {
       event.preventDefault();
       $("search").focus();
     }
   });
-  $("search").addEventListener("input", later(showOverview, 120));
+  $("search").addEventListener("input", debounce(showOverview, 120));
   $("sort").addEventListener("change", showOverview);
   $("overview-tools").addEventListener("submit", (event) => event.preventDefault());
-  $("tree").addEventListener("keydown", walkTree);
+  $("tree").addEventListener("keydown", moveFocus);
   $("fold").addEventListener("click", () => {
     const all = folded.size === data.labels.length;
     data.labels.forEach((_, i) => folded[all ? "delete" : "add"](i));
@@ -67,9 +67,9 @@ function wire() {
     if (target.files.length) loadCorrections(await target.files[0].text());
     target.value = "";
   });
-  wireMap();
+  addMapListeners();
 }
 
-wire();
-changed();
+addListeners();
+refresh();
 document.body.dataset.ready = "yes";

@@ -1,46 +1,46 @@
-// One category: what it is about, how sure it is, what it could be taken for, every text of it, and how to correct it.
+// One category: its keywords, confidence, similar categories and texts, and the forms to correct it.
 
-const SOME = 5; // borderline texts
+const BORDERLINE = 5; // number of borderline texts
 let current = null; // the category that is shown
 
 function showCategory(id = current) {
-  if (id !== current || !list) list = fresh();
+  if (id !== current || !textList) textList = newTextList();
   const c = now.categories.get(id) ?? now.labels[0]?.children[0];
   if (!c) return;
   current = c.id;
   const label = now.labels[c.label];
   $("view-category").replaceChildren(
     el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`, c.namer ? ` · named by ${c.namer}` : ""),
-    el("div", { class: "title" }, el("h2", { id: "category-title" }, badge(c), user(c.name)), chooser(c)),
+    el("div", { class: "title" }, el("h2", { id: "category-title" }, badge(c), user(c.name)), categoryMenu(c)),
     el(
       "dl",
       { class: "tiles four" },
-      tile("Texts", figure(c.size)),
+      tile("Texts", formatNumber(c.size)),
       tile("Share of the label", meter(c.size / label.size)),
-      tile("Mean confidence", meter(c.sure)),
+      tile("Mean confidence", meter(c.confidence)),
       tile("Stability", meter(c.stability)),
     ),
-    corrector(c, label),
+    correctionForms(c, label),
     el(
       "div",
       { class: "pair" },
-      card("Keywords", listed("chips", c.keywords), el("h3", {}, "Could be confused with"), confusions(c)),
-      card("Confidence of its texts", histogram(c)),
-      card("Representative texts", listed("texts", c.examples)),
-      card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-SOME).reverse().map(unsure))),
+      card("Keywords", listOf("chips", c.keywords), el("h3", {}, "Could be confused with"), confusions(c)),
+      card("Confidence of the texts", histogram(c)),
+      card("Representative texts", listOf("texts", c.examples)),
+      card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-BORDERLINE).reverse().map(borderlineItem))),
     ),
     el("section", { class: "card", id: "texts", "aria-label": "All texts" }),
   );
   showTexts(c, label);
 }
 
-const unsure = (i) =>
-  el("li", { dir: "auto" }, data.texts[i], " ", el("span", { class: "count" }, percent(data.sure[i] / 100)));
+const borderlineItem = (i) =>
+  el("li", { dir: "auto" }, data.texts[i], " ", el("span", { class: "count" }, percent(data.confidence[i] / 100)));
 
 const tile = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
 
-/** A list of all categories to go to another one. */
-function chooser(c) {
+/** A menu to go to another category. */
+function categoryMenu(c) {
   const select = el(
     "select",
     { id: "go", onchange: () => (location.hash = `category-${select.value}`) },
@@ -55,16 +55,16 @@ function chooser(c) {
   return el("label", {}, "Go to ", select);
 }
 
-function corrector(c, label) {
-  const said = el("p", { class: "problem", role: "alert" });
-  const attempt = (correction) => (said.textContent = correct(correction));
+function correctionForms(c, label) {
+  const message = el("p", { class: "problem", role: "alert" });
+  const attempt = (correction) => (message.textContent = addCorrection(correction));
   const name = el("input", { id: "new-name", value: c.name, maxlength: 120, autocomplete: "off" });
   const into = el("input", { id: "into", type: "number", min: 2, max: Math.max(2, c.size), placeholder: "auto" });
   const others = label.children.filter((other) => other !== c);
   const other = el(
     "select",
     { id: "other" },
-    others.map((o) => el("option", { value: o.id }, `${o.name} (${figure(o.size)})`)),
+    others.map((o) => el("option", { value: o.id }, `${o.name} (${formatNumber(o.size)})`)),
   );
   const submit = (work) => (event) => {
     event.preventDefault();
@@ -83,7 +83,7 @@ function corrector(c, label) {
       el(
         "form",
         { class: "tools", onsubmit: submit(() => attempt({ do: "merge", categories: [c.id, Number(other.value)] })) },
-        el("label", {}, "With ", other),
+        el("label", {}, "Merge with ", other),
         el("button", {}, "Merge"),
       ),
     c.size > 1 &&
@@ -93,16 +93,16 @@ function corrector(c, label) {
           class: "tools",
           onsubmit: submit(() => attempt({ do: "split", category: c.id, into: Number(into.value) || null })),
         },
-        el("label", {}, "Into ", into),
+        el("label", {}, "Split into ", into),
         el("button", { disabled: Boolean(c.split) }, c.split ? "Split requested" : "Request split"),
       ),
-    said,
+    message,
   );
 }
 
 function confusions(c) {
   const known = c.confused.filter(([id]) => now.categories.has(id));
-  if (!known.length) return el("p", { class: "note" }, "Nothing else in its label is likely for its texts.");
+  if (!known.length) return el("p", { class: "note" }, "No other category of this label is likely for its texts.");
   return el(
     "ul",
     { class: "plain" },
@@ -113,16 +113,16 @@ function confusions(c) {
         {},
         badge(other),
         link(other),
-        el("span", { class: "count" }, `${percent(share)} likely on average`),
+        el("span", { class: "count" }, `${percent(share)} probability on average`),
       );
     }),
   );
 }
 
-/** How many of its texts have which confidence, in tenths. */
+/** The number of its texts by confidence, in steps of 10%. */
 function histogram(c) {
   const bins = Array(10).fill(0);
-  c.members.forEach((i) => (bins[Math.min(9, Math.floor(data.sure[i] / 10))] += 1));
+  c.members.forEach((i) => (bins[Math.min(9, Math.floor(data.confidence[i] / 10))] += 1));
   const most = Math.max(...bins, 1);
   const bars = bins.map((n, i) =>
     svg(

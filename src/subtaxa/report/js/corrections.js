@@ -1,6 +1,6 @@
-// The corrections as a list, as a file to download, and read back from one.
+// The corrections: their list, the file to download, and loading such a file.
 
-const FORMAT = 1; // of the file; `subtaxa edit` reads the same
+const FORMAT = 1; // of the file, which `subtaxa edit` reads
 
 function showCorrections() {
   const number = corrections.length;
@@ -10,8 +10,8 @@ function showCorrections() {
   $("log").hidden = !number;
   $("log").replaceChildren(...corrections.map(({ says }) => el("li", {}, user(says))));
   const pending = $("pending");
-  pending.hidden = number <= saved;
-  if (number > saved) {
+  pending.hidden = number <= downloadedCount;
+  if (number > downloadedCount) {
     pending.replaceChildren(
       el("span", { class: "last" }, user(corrections[number - 1].says)),
       el(
@@ -32,21 +32,21 @@ function downloadCorrections() {
   const plain = corrections.map(({ says, ...correction }) => correction);
   const file = { "subtaxa corrections": FORMAT, run: data.run, edits: data.edits, corrections: plain };
   download("corrections.json", "application/json", `${JSON.stringify(file, null, 2)}\n`);
-  saved = corrections.length;
+  downloadedCount = corrections.length;
   showCorrections();
 }
 
-/** Take the corrections of a file in place of those there are; all or none. */
+/** Replace all corrections by those of a file; keep the old ones if one of the new ones cannot be made. */
 function loadCorrections(text) {
   const before = corrections.splice(0);
-  const why = replaced(text);
+  const why = readCorrections(text);
   if (why) corrections.splice(0, corrections.length, ...before);
-  else saved = corrections.length;
+  else downloadedCount = corrections.length;
   $("load-problem").textContent = why ? `The file cannot be used: ${why}.` : "";
-  changed();
+  refresh();
 }
 
-function replaced(text) {
+function readCorrections(text) {
   let file;
   try {
     file = JSON.parse(text);
@@ -54,20 +54,20 @@ function replaced(text) {
     return "it is not JSON";
   }
   if (!file || file["subtaxa corrections"] !== FORMAT || !Array.isArray(file.corrections))
-    return "it holds no corrections of subtaxa";
-  if (file.run !== data.run) return "its corrections are of another run";
-  if (file.edits !== data.edits) return "the run was edited since it was made, perhaps with this very file";
+    return "it contains no subtaxa corrections";
+  if (file.run !== data.run) return "it belongs to another run";
+  if (file.edits !== data.edits) return "the run has been edited since the file was downloaded, perhaps with this file";
   for (const [i, correction] of file.corrections.entries()) {
-    now = derive();
-    const why = shaped(correction) ? problem(now, correction) : "it has not the right parts";
+    now = computeState();
+    const why = hasRequiredFields(correction) ? whyInvalid(now, correction) : "a required field is missing or wrong";
     if (why) return `correction ${i + 1}: ${why}`;
-    corrections.push({ ...correction, says: words(now, correction) });
+    corrections.push({ ...correction, says: describe(now, correction) });
   }
   return "";
 }
 
-/** Has it the parts that a correction of its kind needs? */
-function shaped(correction) {
+/** Whether a correction has the fields that its kind needs. */
+function hasRequiredFields(correction) {
   const numbers = (list) => Array.isArray(list) && list.length > 0 && list.every(Number.isInteger);
   const { do: kind, category, name, into, rows, to, categories } = correction || {};
   return (

@@ -21,11 +21,11 @@ function filled(node, attributes, children) {
   return node;
 }
 
-/** Text of the user's, kept apart from its surroundings whatever its writing direction. */
+/** Text from the user, isolated so that its writing direction cannot affect its surroundings. */
 const user = (text) => el("bdi", { dir: "auto" }, text);
 
-const figure = (n) => n.toLocaleString("en");
-const plural = (n, one, many = `${one}s`) => `${figure(n)} ${n === 1 ? one : many}`;
+const formatNumber = (n) => n.toLocaleString("en");
+const plural = (n, one, many = `${one}s`) => `${formatNumber(n)} ${n === 1 ? one : many}`;
 const quoted = (name) => `“\u2068${name}\u2069”`;
 
 function percent(share) {
@@ -50,13 +50,13 @@ function meter(share, colour = "ink") {
 
 const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : NaN);
 
-/** A number to remember a category by, in its colour. */
-const badge = (c) => el("span", { class: `badge k${c.colour}`, "aria-hidden": "true" }, String(c.place));
+/** The number of a category within its label, in its colour. */
+const badge = (c) => el("span", { class: `badge k${c.colour}`, "aria-hidden": "true" }, String(c.number));
 
 const link = (c) => el("a", { href: `#category-${c.id}` }, user(c.name));
 
-/** The user's texts or words as a list. */
-const listed = (kind, texts) =>
+/** Texts or keywords as a list. */
+const listOf = (kind, texts) =>
   el(
     "ul",
     { class: kind },
@@ -65,8 +65,8 @@ const listed = (kind, texts) =>
 
 const card = (title, ...content) => el("section", { class: "card" }, el("h3", {}, title), ...content);
 
-/** Run a function soon, once, however often it is asked for. */
-function later(work, wait) {
+/** A function that runs `work` once it has not been called for `wait` milliseconds. */
+function debounce(work, wait) {
   let waiting = 0;
   return () => {
     clearTimeout(waiting);

@@ -1,4 +1,4 @@
-// Files that the page gives: made in memory, offered as a download.
+// The tables and files to download, made in memory.
 
 function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
@@ -9,7 +9,7 @@ function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** A cell that a spreadsheet will not run, quoted if it must be. */
+/** A cell that no spreadsheet takes for a formula, in quotes if needed. */
 function cell(value) {
   let text = String(value);
   if (typeof value === "string" && /^'*[=+\-@\t\r\n＝＋－＠]/.test(text)) text = `'${text}`;
@@ -31,9 +31,9 @@ function downloadCategories() {
 
 function downloadAssignments() {
   const rows = data.texts.map((text, i) => {
-    const c = now.categories.get(now.of[i]);
+    const c = now.categories.get(now.categoryOf[i]);
     const marks = [outliers.has(i) ? "yes" : "no", now.wrong.has(i) ? "yes" : "no"];
-    return [data.rows[i], text, data.labels[c.label], c.id, c.name, data.sure[i] / 100, ...marks];
+    return [data.rows[i], text, data.labels[c.label], c.id, c.name, data.confidence[i] / 100, ...marks];
   });
   const head = ["row", "text", "label", "category_id", "category", "confidence", "outlier", "marked_wrong"];
   download("assignments.csv", "text/csv", csv([head, ...rows]));

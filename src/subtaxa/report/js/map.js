@@ -1,17 +1,17 @@
-// Every text as a dot on a plane: d3 zooms and finds, a canvas draws.
+// The map: every text is drawn on a canvas as a dot; d3 zooms and finds what is below the pointer.
 
-const SIDE = 10000; // the data's own scale
-const NEAR = 12; // pixels at which a dot is met
-const NAMES = 80; // names at most
-const SHAPES = ["round", "square", "diamond"]; // beyond eight labels, colours come again with another shape
+const SIDE = 10000; // width and height of the map in the data
+const HOVER_RADIUS = 12; // pixels from the pointer to a dot
+const MAX_NAMES = 80; // names drawn at once
+const SHAPES = ["round", "square", "diamond"]; // after eight labels the colours repeat with the next shape
 const plane = { width: 0, height: 0, x: new Float32Array(data.texts.length), y: new Float32Array(data.texts.length) };
 let transform = d3.zoomIdentity;
-let tree = null; // of all dots that are shown
-let groups = []; // dots by how they look, [look, positions]
-let anchors = []; // where each category's name goes
+let tree = null; // quadtree of the visible dots
+let groups = []; // dots by style: [style, indices]
+let nameAnchors = []; // where the name of each category goes
 let selection = null; // { category } or { texts }
 let lasso = null; // the line while it is drawn
-let waiting = 0; // for the next frame
+let frame = 0; // the requested animation frame
 
 const zoom = d3
   .zoom()
@@ -25,21 +25,21 @@ const zoom = d3
 const mode = () => $("map-tools").elements.mode.value;
 const style = (name, node = document.body) => getComputedStyle(node).getPropertyValue(name).trim();
 
-/** The map as the state and the controls have it. */
+/** Draw the map according to the state and the controls. */
 function showMap() {
   const chosen = $("shown").value;
   $("shown").replaceChildren(
     el("option", { value: "" }, "all labels"),
     ...data.labels.map((name, i) => el("option", { value: i, selected: String(i) === chosen }, name)),
   );
-  fit();
-  group();
+  layOut();
+  groupDots();
   draw();
   showSelection();
 }
 
-/** Places in pixels, before zooming. */
-function fit() {
+/** Compute the position of every dot in pixels, before zooming. */
+function layOut() {
   const canvas = $("canvas");
   const box = $("plane").getBoundingClientRect();
   const pixels = devicePixelRatio || 1;
@@ -62,8 +62,8 @@ function fit() {
     ]);
 }
 
-/** Sort the dots by how they look, and find the places of the names. */
-function group() {
+/** Group the dots by style, and compute where the names go. */
+function groupDots() {
   const only = $("shown").value;
   const byCategory = $("colour").value === "category";
   const query = $("find").value.trim();
@@ -71,7 +71,7 @@ function group() {
   const marked = selection?.texts ? new Set(selection.texts) : null;
   const looks = new Map();
   const shown = [];
-  now.of.forEach((id, i) => {
+  now.categoryOf.forEach((id, i) => {
     const c = now.categories.get(id);
     if (only !== "" && c.label !== Number(only)) return;
     shown.push(i);
@@ -81,23 +81,23 @@ function group() {
     looks.get(look).push(i);
   });
   groups = [...looks]
-    .sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded ones below
-    .map(([look, list]) => [dot(Number(look.slice(1)), look[0] === "f", shown.length), list]);
+    .sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded dots first, so that they lie below
+    .map(([look, list]) => [dotStyle(Number(look.slice(1)), look[0] === "f", shown.length), list]);
   tree = d3.quadtree(
     shown,
     (i) => plane.x[i],
     (i) => plane.y[i],
   );
-  anchors = [...now.categories.values()]
+  nameAnchors = [...now.categories.values()]
     .filter((c) => c.size && (only === "" || c.label === Number(only)))
     .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
     .map((c) => ({ c, x: d3.median(c.members, (i) => plane.x[i]), y: d3.median(c.members, (i) => plane.y[i]) }));
   showKey(only, byCategory);
 }
 
-/** How a dot is drawn: its colour, and its pixels as steps from its middle. Ever so much faster than paths. */
-function dot(number, faded, crowd) {
-  const room = Math.min(1, Math.max(0.6, Math.min(plane.width, plane.height) / 560)); // less on a phone
+/** The style of a dot: its colour, and its pixels as offsets from its centre, which is much faster than paths. */
+function dotStyle(number, faded, crowd) {
+  const room = Math.min(1, Math.max(0.6, Math.min(plane.width, plane.height) / 560)); // smaller dots on a phone
   const radius = Math.max(1, (crowd > 20000 ? 1.3 : crowd > 4000 ? 2.1 : 3.1) * room * plane.pixels);
   const shape = SHAPES[Math.floor(number / COLOURS) % SHAPES.length];
   const reach = Math.ceil(radius);
@@ -110,11 +110,11 @@ function dot(number, faded, crowd) {
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
   }
-  return { colour: mixed(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach };
+  return { colour: blend(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach };
 }
 
-/** A share of one colour over another, as a pixel of a canvas. */
-function mixed(over, under, share) {
+/** One colour over another with this opacity, as a canvas pixel. */
+function blend(over, under, share) {
   const parts = [1, 3, 5].map((at) => {
     const [a, b] = [over, under].map((hex) => parseInt(hex.slice(at, at + 2), 16));
     return Math.round(share * a + (1 - share) * b);
@@ -130,8 +130,8 @@ function colour(number) {
 }
 
 function draw() {
-  cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => {
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(() => {
     const context = $("canvas").getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     const { width, height } = context.canvas;
@@ -156,7 +156,7 @@ function draw() {
   });
 }
 
-/** The largest categories' names, each where none is in its way. */
+/** Draw the names, largest categories first, and leave out those that would overlap another. */
 function drawNames(context) {
   context.font = `600 12.5px ${style("font-family")}`;
   context.textAlign = "center";
@@ -166,8 +166,8 @@ function drawNames(context) {
   context.strokeStyle = style("--card");
   context.fillStyle = style("--text");
   const placed = [];
-  for (const { c, x, y } of anchors) {
-    if (placed.length >= NAMES) break;
+  for (const { c, x, y } of nameAnchors) {
+    if (placed.length >= MAX_NAMES) break;
     const [left, top] = transform.apply([x, y]);
     const name = c.name.length > 34 ? `${c.name.slice(0, 33)}…` : c.name;
     const half = context.measureText(name).width / 2 + 5;
@@ -215,9 +215,9 @@ function showKey(only, byCategory) {
 }
 
 /** The dot under the pointer, if any. */
-function under(event) {
+function dotAt(event) {
   const [x, y] = transform.invert(d3.pointer(event, $("canvas")));
-  return tree?.find(x, y, NEAR / transform.k);
+  return tree?.find(x, y, HOVER_RADIUS / transform.k);
 }
 
 function hover(event) {
@@ -226,15 +226,15 @@ function hover(event) {
     draw();
     return;
   }
-  const i = under(event);
+  const i = dotAt(event);
   $("tip").hidden = i === undefined;
-  $("canvas").classList.toggle("met", i !== undefined);
+  $("canvas").classList.toggle("hovering", i !== undefined);
   if (i === undefined) return;
-  const c = now.categories.get(now.of[i]);
+  const c = now.categories.get(now.categoryOf[i]);
   const text = data.texts[i].length > 280 ? `${data.texts[i].slice(0, 279)}…` : data.texts[i];
   $("tip").replaceChildren(
     el("p", { dir: "auto" }, text),
-    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.sure[i] / 100)}`),
+    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.confidence[i] / 100)}`),
   );
   const [x, y] = d3.pointer(event, $("plane"));
   const { offsetWidth, offsetHeight } = $("tip");
@@ -244,7 +244,7 @@ function hover(event) {
 
 function select(what) {
   selection = what;
-  group();
+  groupDots();
   draw();
   showSelection();
 }
@@ -259,7 +259,7 @@ function endLasso() {
   select(inside.length ? { texts: inside } : null);
 }
 
-function wireMap() {
+function addMapListeners() {
   const canvas = $("canvas");
   const view = d3.select(canvas).call(zoom).on("dblclick.zoom", null);
   const keys = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
@@ -275,8 +275,8 @@ function wireMap() {
   canvas.addEventListener("pointerleave", () => ($("tip").hidden = true));
   canvas.addEventListener("click", (event) => {
     if (mode() !== "pan") return;
-    const i = under(event);
-    select(i === undefined ? null : { category: now.of[i] });
+    const i = dotAt(event);
+    select(i === undefined ? null : { category: now.categoryOf[i] });
   });
   canvas.addEventListener("keydown", (event) => {
     const { k } = transform;
@@ -294,11 +294,11 @@ function wireMap() {
   for (const id of ["colour", "shown"]) $(id).addEventListener("change", () => select(selection));
   $("find").addEventListener(
     "input",
-    later(() => select(selection), 150),
+    debounce(() => select(selection), 150),
   );
   $("map-tools").addEventListener("change", () => canvas.classList.toggle("lasso", mode() === "lasso"));
   $("map-tools").addEventListener("submit", (event) => event.preventDefault());
-  const again = later(() => active() === "map" && showMap(), 100);
-  addEventListener("resize", again);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  const redraw = debounce(() => activeView() === "map" && showMap(), 100);
+  addEventListener("resize", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 }

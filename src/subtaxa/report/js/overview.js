@@ -1,19 +1,19 @@
-// All labels with their categories: a bar, and below it a table that can be sorted, searched and folded.
+// All labels with their categories: a bar, and below it a table that can be sorted, searched and collapsed.
 
-const folded = new Set(); // labels
+const folded = new Set(); // labels whose table is collapsed
 const ORDERS = {
-  size: (a, b) => b.size - a.size || a.place - b.place,
+  size: (a, b) => b.size - a.size || a.number - b.number,
   name: (a, b) => a.name.localeCompare(b.name),
   stability: (a, b) => (a.stability ?? 2) - (b.stability ?? 2) || b.size - a.size,
-  sure: (a, b) => a.sure - b.sure || b.size - a.size,
+  confidence: (a, b) => a.confidence - b.confidence || b.size - a.size,
 };
 
 function showOverview() {
-  $("count").textContent = figure(now.categories.size);
+  $("count").textContent = formatNumber(now.categories.size);
   $("found").textContent = plural(now.categories.size, "category", "categories");
   const query = $("search").value.trim();
-  const hits = new Map(); // category: how many of its texts match
-  for (const i of textsWith(query)) hits.set(now.of[i], (hits.get(now.of[i]) || 0) + 1);
+  const hits = new Map(); // number of matching texts by category
+  for (const i of textsWith(query)) hits.set(now.categoryOf[i], (hits.get(now.categoryOf[i]) || 0) + 1);
   const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
   const named = (c) => {
     const about = [c.name, data.labels[c.label], ...c.keywords].join(" ").toLowerCase();
@@ -23,7 +23,7 @@ function showOverview() {
   const parts = now.labels.map((label, number) => {
     const children = label.children.filter((c) => !terms.length || hits.has(c.id) || named(c));
     shown += children.length;
-    return children.length ? labelPart(label, number, children.sort(ORDERS[$("sort").value]), hits) : null;
+    return children.length ? labelCard(label, number, children.sort(ORDERS[$("sort").value]), hits) : null;
   });
   $("matches").textContent = terms.length
     ? `${plural(shown, "category", "categories")} and ${plural(
@@ -31,11 +31,11 @@ function showOverview() {
         "text",
       )} match.`
     : "";
-  $("fold").textContent = folded.size === data.labels.length ? "Unfold all" : "Fold all";
+  $("fold").textContent = folded.size === data.labels.length ? "Expand all" : "Collapse all";
   $("tree").replaceChildren(...parts.filter(Boolean));
 }
 
-function labelPart(label, number, children, hits) {
+function labelCard(label, number, children, hits) {
   const open = !folded.has(number);
   const toggle = el(
     "button",
@@ -52,13 +52,13 @@ function labelPart(label, number, children, hits) {
     },
     user(label.name),
   );
-  const facts = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all`;
+  const facts = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all texts`;
   return el(
     "section",
     { class: "card label" },
     el("div", { class: "label-head" }, el("h3", {}, toggle), el("p", { class: "facts" }, facts)),
     bar(label),
-    el("div", { id: `label${number}`, class: "scroll", hidden: !open }, open ? table(label, children, hits) : null),
+    el("div", { id: `label${number}`, class: "scroll", hidden: !open }, open ? categoryTable(label, children, hits) : null),
   );
 }
 
@@ -75,9 +75,9 @@ function bar(label) {
           class: `k${c.colour}`,
           tabindex: -1,
           "aria-hidden": "true",
-          title: `${c.place} · \u2068${c.name}\u2069 · ${plural(c.size, "text")}`,
+          title: `${c.number} · \u2068${c.name}\u2069 · ${plural(c.size, "text")}`,
         },
-        share >= 0.05 ? String(c.place) : "",
+        share >= 0.05 ? String(c.number) : "",
       );
       part.style.flexGrow = String(c.size);
       return part;
@@ -85,7 +85,7 @@ function bar(label) {
   return el("div", { class: "bar" }, parts);
 }
 
-function table(label, children, hits) {
+function categoryTable(label, children, hits) {
   const head = ["Category", "Texts", "Confidence", "Stability", "Keywords"];
   const rows = children.flatMap((c) => [
     el(
@@ -99,12 +99,12 @@ function table(label, children, hits) {
         c.split ? el("span", { class: "flag" }, "split requested") : null,
         hits.has(c.id) ? el("span", { class: "flag" }, plural(hits.get(c.id), "match", "matches")) : null,
       ),
-      el("td", {}, figure(c.size)),
-      el("td", {}, meter(c.sure)),
+      el("td", {}, formatNumber(c.size)),
+      el("td", {}, meter(c.confidence)),
       el("td", {}, meter(c.stability)),
       el("td", { class: "words" }, user(c.keywords.slice(0, 6).join(", "))),
     ),
-    el("tr", { class: "printed" }, el("td", { colspan: 5 }, listed("texts", c.examples.slice(0, 3)))),
+    el("tr", { class: "printed" }, el("td", { colspan: 5 }, listOf("texts", c.examples.slice(0, 3)))),
   ]);
   return el(
     "table",
@@ -122,8 +122,8 @@ function table(label, children, hits) {
   );
 }
 
-/** Arrow keys go from one category of the tree to the next. */
-function walkTree(event) {
+/** Let the arrow keys move the focus from one category of the tree to the next. */
+function moveFocus(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const stops = [...$("tree").querySelectorAll("button.fold, th a")];
   const at = stops.indexOf(document.activeElement);
