@@ -332,7 +332,7 @@ def test_a_damaged_log_is_told_in_a_sentence(run: Path, line: str) -> None:
 
 
 def test_a_taxonomy_without_a_model_says_so() -> None:
-    with pytest.raises(SubtaxaError, match="belongs to no model"):
+    with pytest.raises(SubtaxaError, match="belongs to no estimator"):
         Taxonomy(()).undo()
 
 

@@ -1,4 +1,4 @@
-"""The result as data: categories with their parent label, name, keywords, examples and size."""
+"""Categories and the taxonomy they form, as plain data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,36 @@ Editor = Callable[..., "Taxonomy"]
 
 @dataclass(frozen=True)
 class Category:
-    """One fine category. `id` is its number in `labels_`; it stays when other categories are edited."""
+    """One fine category.
+
+    Parameters
+    ----------
+    id : int
+        The number of the category in `labels_`. Edits of other categories do not change it.
+    parent : str
+        The coarse label that the category belongs to.
+    name : str
+        The name.
+    keywords : tuple of str
+        The words that distinguish the category from the others of its label.
+    examples : tuple of str
+        The texts nearest to its centroid.
+    size : int
+        The number of texts.
+    stability : float, optional
+        The agreement with clusterings of resampled texts, from 0 to 1. None once an edit has changed the category.
+    named : bool, default=False
+        Whether a person gave the name. Nothing overwrites such a name.
+    namer : str, default=""
+        The language model that gave the name, if one did.
+
+    Examples
+    --------
+    >>> from subtaxa import Category
+    >>> category = Category(0, "billing", "refund", ("refund", "money"), ("I want my money back",), 12)
+    >>> category.name, category.size
+    ('refund', 12)
+    """
 
     id: int
     parent: str
@@ -24,17 +53,43 @@ class Category:
     keywords: tuple[str, ...]
     examples: tuple[str, ...]
     size: int
-    stability: float | None = None  # agreement with clusterings anew, from 0 to 1; none once a person has changed it
-    named: bool = False  # by a person: then nothing overwrites the name
-    namer: str = ""  # the language model that gave the name; none once the category has another
+    stability: float | None = None
+    named: bool = False
+    namer: str = ""
 
 
 @dataclass(frozen=True)
 class Taxonomy(Sequence[Category]):
-    """All categories, ordered by parent label and then by falling size.
+    """All categories, ordered by coarse label and then by decreasing size. A taxonomy is a sequence of categories.
 
-    The taxonomy of a fitted or loaded `Discovery` can be edited: each edit changes the model and returns its taxonomy
-    as it then is. Categories are given by id or by name.
+    The taxonomy of a fitted or loaded `Discovery` can be edited. Each edit changes the estimator and returns the new
+    taxonomy. Edits refer to a category by its id or its name.
+
+    Parameters
+    ----------
+    categories : tuple of Category
+        The categories.
+    editor : callable, optional
+        What applies edits. `Discovery` sets it.
+
+    Examples
+    --------
+    >>> from subtaxa import Category, Taxonomy
+    >>> taxonomy = Taxonomy((
+    ...     Category(0, "billing", "refund", ("refund", "money"), ("I want my money back",), 12),
+    ...     Category(1, "billing", "invoice", ("invoice", "bill"), ("Where is my invoice?",), 8),
+    ...     Category(2, "login", "password", ("password", "reset"), ("I forgot my password",), 5),
+    ... ))
+    >>> print(taxonomy)
+    billing  (20 texts, 2 categories)
+      ├─ refund  12
+      └─ invoice  8
+    login  (5 texts, 1 category)
+      └─ password  5
+    >>> taxonomy.parents
+    ('billing', 'login')
+    >>> [category.name for category in taxonomy.children("billing")]
+    ['refund', 'invoice']
     """
 
     categories: tuple[Category, ...]
@@ -50,32 +105,94 @@ class Taxonomy(Sequence[Category]):
         return self.categories[index]
 
     def by_id(self) -> dict[int, Category]:
-        """Each category by its id."""
+        """Return a dict from id to category.
+
+        Examples
+        --------
+        >>> Taxonomy((Category(7, "billing", "refund", (), (), 12),)).by_id()[7].name
+        'refund'
+        """
         return {c.id: c for c in self.categories}
 
     def split(self, category: int | str, into: int | None = None) -> Taxonomy:
-        """Make several categories of one; without `into`, as many as are clearest."""
+        """Split a category by the features of its texts. The largest part keeps the id.
+
+        Parameters
+        ----------
+        category : int or str
+            The id or the name of the category.
+        into : int, optional
+            The number of parts. By default the division with the best silhouette is chosen.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
         return self._edited("split", category=category, into=into)
 
     def merge(self, *categories: int | str) -> Taxonomy:
-        """Make one category of several of the same label; it keeps the id of the first."""
+        """Merge categories of one coarse label. The result keeps the id of the first.
+
+        Parameters
+        ----------
+        *categories : int or str
+            The ids or names of two or more categories.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
         return self._edited("merge", categories=categories)
 
     def rename(self, category: int | str, name: str) -> Taxonomy:
-        """Give a category a name, which nothing overwrites from then on."""
+        """Rename a category. Nothing overwrites the name from then on.
+
+        Parameters
+        ----------
+        category : int or str
+            The id or the name of the category.
+        name : str
+            The new name.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
         return self._edited("rename", category=category, name=name)
 
     def move(self, rows: Sequence[int], to: int | str) -> Taxonomy:
-        """File some texts, by their row in the assignments, under another category of their label."""
+        """Move texts to another category of their coarse label.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            The rows of the texts, as in the first column of the assignments.
+        to : int or str
+            The id or the name of the category.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
         return self._edited("move", rows=rows, to=to)
 
     def undo(self) -> Taxonomy:
-        """Take back the last edit."""
+        """Undo the last edit.
+
+        Returns
+        -------
+        Taxonomy
+            The categories without that edit.
+        """
         return self._edited("undo")
 
     def _edited(self, kind: str, **what: Any) -> Taxonomy:
         if self.editor is None:
-            raise SubtaxaError("this taxonomy belongs to no model: edit `Discovery.load(folder).taxonomy_`")
+            raise SubtaxaError("this taxonomy belongs to no estimator: edit `Discovery.load(folder).taxonomy_` instead")
         return self.editor(kind, **what)
 
     @property
@@ -84,20 +201,46 @@ class Taxonomy(Sequence[Category]):
         return tuple(dict.fromkeys(c.parent for c in self.categories))
 
     def children(self, parent: str) -> tuple[Category, ...]:
-        """The categories of one coarse label, largest first."""
+        """Return the categories of one coarse label, largest first.
+
+        Parameters
+        ----------
+        parent : str
+            The coarse label.
+
+        Returns
+        -------
+        tuple of Category
+            Its categories.
+        """
         return tuple(c for c in self.categories if c.parent == parent)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per category, for pandas users."""
+        """Return a pandas DataFrame with one row per category, indexed by id.
+
+        Examples
+        --------
+        >>> Taxonomy((Category(7, "billing", "refund", (), (), 12),)).to_frame()["size"].to_dict()
+        {7: 12}
+        """
         import pandas as pd
 
         return pd.DataFrame([asdict(c) for c in self.categories]).set_index("id")
 
     def to_dict(self) -> list[dict[str, Any]]:
+        """Return one dict per category. `from_dict` reverses it."""
         return [asdict(c) for c in self.categories]
 
     @classmethod
     def from_dict(cls, rows: list[dict[str, Any]]) -> Taxonomy:
+        """Build a taxonomy from one dict per category.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy((Category(7, "billing", "refund", (), (), 12),))
+        >>> Taxonomy.from_dict(taxonomy.to_dict()) == taxonomy
+        True
+        """
         return cls(
             tuple(
                 Category(
@@ -128,7 +271,7 @@ class Taxonomy(Sequence[Category]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same for a notebook: each label can be folded, and its categories are a table."""
+        """The taxonomy as HTML for a notebook: one table per coarse label, which can be collapsed."""
         from markupsafe import escape
 
         parts = []
