@@ -1,6 +1,6 @@
 """How many categories: seven estimators on the features of finished runs, against the true number below each label.
 
-    python benchmarks/quality/number_of_categories.py ../shared/data hwu64 RUN >> research/measurements/number_of_categories.jsonl
+    python benchmarks/quality/number_of_categories.py ../shared/data hwu64 RUN
 
 RUN is a folder that `benchmarks/discover.py ... --categories auto --out RUN` kept: its encoder was trained without
 knowing the number. `subtaxa` is what it found, by its features after the first epoch; the others look at the features

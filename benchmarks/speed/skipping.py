@@ -24,7 +24,7 @@ import torch
 from measurement import seconds
 
 from subtaxa.bench.datasets import Dataset, load
-from subtaxa.bench.paper.summary import scores
+from subtaxa.bench.paper.aggregation import scores
 from subtaxa.bench.records import Job, Record, read_all
 from subtaxa.bench.running import settings_of
 from subtaxa.encoders.sentence_encoder import SentenceEncoder

@@ -1,4 +1,4 @@
-"""The four ways of scoring, and the watcher that knows the fine labels."""
+"""The four protocols, and the watcher that uses the fine labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from subtaxa.bench.scoring import Score
 NAMES = np.array(["refund", "charge", "parcel", "letter", "password"])
 
 
-def test_nearest_mean_files_by_the_direction_of_the_mean() -> None:
+def test_nearest_mean_compares_directions() -> None:
     old = unit_rows(np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]))
     new = unit_rows(np.array([[3.0, 1.0], [1.0, 3.0], [5.0, 4.9]]))
     assert nearest_mean(old, np.array([0, 0, 1, 1]), new).tolist() == [0, 1, 0]
@@ -38,10 +38,10 @@ def test_nearest_mean_against_a_slow_loop() -> None:
     assert nearest_mean(old, assignment, new).tolist() == expected
 
 
-def test_a_number_that_no_text_has_attracts_nothing() -> None:
-    """k-means leaves numbers out when there are fewer distinct texts than categories."""
+def test_an_empty_category_is_never_the_nearest() -> None:
+    """k-means leaves categories empty when there are fewer distinct texts than categories."""
     old = unit_rows(np.array([[1.0, 0.0], [0.9, 0.1]]))
-    against = unit_rows(np.array([[-1.0, 0.0]]))  # every mean is on the other side
+    against = unit_rows(np.array([[-1.0, 0.0]]))  # Every mean points the other way.
     assert nearest_mean(old, np.array([2, 5]), against).tolist() == [5]
 
 
@@ -53,19 +53,19 @@ def test_separable_blobs_score_100_by_every_protocol() -> None:
     train = blobs([[30, 20], [25, 10, 15]])
     test = blobs([[6, 9], [5, 7, 4]], seed=0)  # the same centres
     scores = scored(train, test)
-    assert list(scores) == ["paper", "lowest", "centroid", "discover"]
+    assert list(scores) == ["paper", "best-inertia", "centroid", "discover"]
     for found in scores.values():
         assert (found.acc, found.ari, found.nmi) == pytest.approx((100, 100, 100))
 
 
 @pytest.mark.parametrize("unlucky", ["_random_starts", "_start_from_tree"])
-def test_the_lowest_inertia_is_taken_wherever_it_comes_from(monkeypatch: pytest.MonkeyPatch, unlucky: str) -> None:
+def test_best_inertia_takes_the_better_of_both_starts(monkeypatch: pytest.MonkeyPatch, unlucky: str) -> None:
     test = blobs([[6, 9], [5, 7, 4]], seed=0)
     worse = KMeans(5, init=test.features[:5], n_init=1, max_iter=1).fit(test.features)
     assert worse.inertia_ > 1
     monkeypatch.setattr(protocols, unlucky, lambda *_: worse)
     scores = scored(test, test)
-    assert scores["lowest"].acc == pytest.approx(100)
+    assert scores["best-inertia"].acc == pytest.approx(100)
     assert (scores["paper"].acc < 100) == (unlucky == "_random_starts")
 
 
@@ -78,8 +78,7 @@ def test_paper_does_not_depend_on_the_training_texts() -> None:
 
 
 def close_and_wide(n: int, seed: int) -> Planted:
-    """Three categories: two of n texts each, of different labels, that lie close together, and one of twice as many,
-    far off and wide."""
+    """Three categories: two close ones of n texts each with different labels, and a wide, distant one of 2n texts."""
     centres = np.array([[1.0, 0.15, 0.0, 0.0], [1.0, -0.15, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     spread = np.array([[0.0, 0.03, 0.0, 0.0], [0.0, 0.03, 0.0, 0.0], [0.0, 0.0, 0.0, 0.8]])
     truth = np.repeat(np.arange(3), [n, n, 2 * n])
@@ -87,9 +86,11 @@ def close_and_wide(n: int, seed: int) -> Planted:
     return Planted(unit_rows(centres[truth] + noise * spread[truth]), np.array([0, 1, 0])[truth], truth)
 
 
-def test_discover_tells_apart_what_the_coarse_labels_do() -> None:
-    """Over all texts the wide category is worth splitting before the two close ones; a label holds only one of these.
-    The test texts' labels are not known: with other labels of the training texts the two are one again."""
+def test_discover_separates_what_the_coarse_labels_separate() -> None:
+    """Over all texts, k-means splits the wide category before it separates the two close ones.
+
+    Each label holds only one of the close ones, so `discover` separates them. With a single label it does not.
+    """
     train, test = close_and_wide(40, 0), close_and_wide(15, 1)
     scores = scored(train, test, 3)
     assert scores["discover"].acc == pytest.approx(100)
@@ -99,9 +100,9 @@ def test_discover_tells_apart_what_the_coarse_labels_do() -> None:
     assert other["discover"].acc < 80
 
 
-@pytest.mark.parametrize("number", [1, 4])  # fewer than there are labels, more than there are texts
-def test_no_score_by_discover_where_it_would_refuse(number: int) -> None:
-    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "lowest", "centroid"]
+@pytest.mark.parametrize("number", [1, 4])  # Fewer than labels, more than texts.
+def test_no_score_by_discover_for_numbers_that_it_refuses(number: int) -> None:
+    assert list(scored(blobs([[1, 1], [1]]), blobs([[6, 9], [5]]), number)) == ["paper", "best-inertia", "centroid"]
 
 
 def test_kmeans_finds_blobs_the_same_each_time_and_survives_too_few_texts() -> None:

@@ -79,4 +79,4 @@ def test_score_of_the_example(tmp_path: Path) -> None:
     file = tmp_path / "fine.csv"
     file.write_text("fine\n" + "\n".join(TRUTH) + "\n", encoding="utf-8")
     line = score_example(SimpleNamespace(labels_=np.array(FOUND)), file)  # type: ignore[arg-type]
-    assert line == "against the 3 categories its authors had in mind: ACC 83.3  ARI 31.8  NMI 68.5"
+    assert line == "compared with the 3 intended categories: ACC 83.3  ARI 31.8  NMI 68.5"

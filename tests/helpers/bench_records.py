@@ -1,4 +1,4 @@
-"""Run records made up for the tests of tables and figures, as a benchmark run writes them."""
+"""Synthetic run records for the tests of tables and figures, in the format of a benchmark run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.bench.paper.plan import LATER, PRACTICE, TABLE2, TABLE3
+from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3
 from subtaxa.bench.records import MAP, Job, Record, identity, write_record
 from subtaxa.data.tables import original
 
 COUNTS = {
-    "hwu64": (18, 64, 8_646, 1_031),
+    "hwu64": (18, 64, 8_954, 1_031),
     "clinc": (10, 150, 18_000, 2_250),
     "wos-part": (7, 34, 2_252, 2_420),
 }
@@ -54,7 +54,7 @@ def made_up(
     per_epoch: float | None = 60.0,
     encoder: str = "packaged",
 ) -> Record:
-    """A finished run: ARI is ACC − 10 and NMI ACC + 10; by centroid all of them are 5 more."""
+    """A finished run. ARI is ACC − 10 and NMI is ACC + 10; by the protocol centroid, each is 5 more."""
     job = Job(dataset, method, preset, seed, limit, changes or {})
     folder = job.folder(root)
     folder.mkdir(parents=True)
@@ -86,7 +86,7 @@ def made_up(
 
 
 def dna_history(seed: int = 0, epochs: int = 4, begin: float = 0.5, k: int = 120) -> list[dict[str, Any]]:
-    """Curves like those of the paper's figure 3, with coarse pretraining before them. The rank filter runs once."""
+    """Curves like those of the paper's figure 3, after coarse pretraining. The rank filter runs in the first epoch."""
     noise = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = [{"epoch": 0, "acc": 45.0, "ari": 30.0, "nmi": 70.0}]
     rows += [{"pretraining": 1.0, "epoch": 1, "coarse": 0.5, "seconds": 9.0}]
@@ -103,34 +103,34 @@ def dna_history(seed: int = 0, epochs: int = 4, begin: float = 0.5, k: int = 120
 
 
 def write_map(run: Record, seed: int = 0, spread: float = 1.0, texts: int = 1_031) -> None:
-    """The map.csv of a run: texts around a centre for each fine category, two to four of them in a coarse one."""
+    """Write the map.csv of a run: texts around one centre per fine category, four of them in each coarse label."""
     rng = np.random.default_rng(seed)
-    coarse_places = rng.uniform(-60, 60, (len(COARSE), 2))
+    coarse_centres = rng.uniform(-60, 60, (len(COARSE), 2))
     lines = ["x,y,coarse,fine"]
     for i in range(texts):
         c, f = i % len(COARSE), (i // len(COARSE)) % 4
-        place = coarse_places[c] + 9 * np.array([np.cos(f * 1.6 + c), np.sin(f * 1.6 + c)])
-        x, y = place + spread * rng.normal(0, 3, 2)
+        centre = coarse_centres[c] + 9 * np.array([np.cos(f * 1.6 + c), np.sin(f * 1.6 + c)])
+        x, y = centre + spread * rng.normal(0, 3, 2)
         lines.append(f"{x:.2f},{y:.2f},{COARSE[c]},{COARSE[c]}_{f}")
     (run.folder / MAP).write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def whole_benchmark(root: Path) -> list[Record]:
-    """All that `bench run --all` makes, with figures that mean nothing."""
+    """All runs of `bench run --all`, with arbitrary scores."""
     records, rng = [], np.random.default_rng(0)
-    rows = dict.fromkeys([*PRACTICE.values(), *TABLE2.values(), *LATER.values(), *TABLE3.values()])
+    rows = dict.fromkeys([*BASELINE_ROWS.values(), *TABLE2.values(), *LATER.values(), *TABLE3.values()])
     for i, method in enumerate(rows):
         seeds = (0, 1, 2) if method in ("dna", "wscl", "down", "bert") else (0,)
         for seed in seeds:
             history = dna_history(seed) if method == "dna" else []
-            frozen = method in PRACTICE.values() or method == "bert"
+            frozen = method in BASELINE_ROWS.values() or method == "bert"
             acc = round(float(30 + i + 5 * rng.random()), 2)
             run = made_up(root, "hwu64", method, acc, seed, history=history, per_epoch=None if frozen else 60 + i)
             if method in ("dna", "wscl"):
                 write_map(run, seed, spread=0.7 if method == "dna" else 2.2)
             records.append(run)
     for dataset, begin in (("clinc", 0.55), ("wos-part", 0.45)):
-        for i, method in enumerate((*PRACTICE.values(), "bert", "dna", "down", "wscl")):
+        for i, method in enumerate((*BASELINE_ROWS.values(), "bert", "dna", "down", "wscl")):
             history = dna_history(i, begin=begin, k=K[dataset]) if method == "dna" else []
             records.append(made_up(root, dataset, method, 40.0 + 4 * i, history=history))
     for name, values in {"neighbours": (15, 30, 60, 240), "rank_top_m": (1, 2, 10)}.items():
@@ -158,5 +158,5 @@ def line_of(markdown: str, begin: str) -> list[str]:
 
 
 def three_seeds(root: Path, **more: Any) -> list[Record]:
-    """ACC 70, 71 and 75: the mean is 72, the deviation √((4 + 1 + 9) / 2) = 2.65."""
+    """ACC 70, 71 and 75: the mean is 72 and the standard deviation √((4 + 1 + 9) / 2) = 2.65."""
     return [made_up(root, "hwu64", "dna", acc, seed, **more) for seed, acc in enumerate((70.0, 71.0, 75.0))]

@@ -1,1 +1,1 @@
-"""The only place that ever sees fine labels."""
+"""Benchmarks. This is the only package that sees fine labels."""

@@ -1,8 +1,8 @@
-"""What a practitioner would try first, through the libraries themselves: frozen embeddings and a clusterer.
+"""Baselines that a practitioner would try first: frozen embeddings and a clustering library.
 
-Each clusterer takes unit features (N, D) and says a category for each; texts that it leaves out as noise go to the
-nearest category. `paper` clusters the test texts, `centroid` the training texts and files the test texts by them.
-Where a number is needed it is the true one, for a label the true one of that label.
+A clusterer takes unit features (N, D) and returns a category for each text. Texts that it leaves out as noise go to the
+nearest category. The protocol `paper` clusters the test texts; `centroid` clusters the training texts and assigns the
+test texts to the nearest category. Clusterers that need the number of categories get the true one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 
-SMALLEST = 10  # texts in a category, for the clusterers that find the number themselves
+# Fewest texts of a category, for the clusterers that find the number of categories themselves.
+SMALLEST = 10
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a clusterer gets: texts, features, how many categories, and randomness."""
+    """The input of a clusterer."""
 
     texts: list[str]
     features: Floats  # (N, D)
@@ -49,7 +50,7 @@ def by_hdbscan(task: Task) -> Ints:
 
 
 def by_bertopic(task: Task) -> Ints:
-    """BERTopic as it comes (UMAP, HDBSCAN); a label with too few texts for it stays whole."""
+    """BERTopic with its defaults (UMAP, HDBSCAN). A label with too few texts for it stays one category."""
     bertopic, umap = _bertopic()
     if len(task.texts) < 3 * SMALLEST:
         return np.zeros(len(task.texts), dtype=np.int64)
@@ -69,7 +70,7 @@ def _bertopic() -> tuple[Any, Any]:
 
 
 def _without_noise(features: Floats, found: Ints) -> Ints:
-    """Noise (−1) goes to the nearest category; if all is noise, it is one category."""
+    """Noise (−1) goes to the nearest category. If every text is noise, all of them are one category."""
     noise = found < 0
     if noise.all():
         return np.zeros(len(found), dtype=np.int64)
@@ -80,43 +81,48 @@ def _without_noise(features: Floats, found: Ints) -> Ints:
 
 
 def per_label(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]:
-    """The clusterer inside each coarse label, its categories counted through all labels."""
+    """Apply a clusterer inside each coarse label. Category numbers are distinct over all labels."""
 
     def run(task: Task, part: Part) -> Ints:
         coarse, fine = np.array(part.coarse), np.array(part.fine)
-        found, begin = np.empty(len(part), dtype=np.int64), 0
+        found, first = np.empty(len(part), dtype=np.int64), 0
         for label in np.unique(coarse):
             members = np.flatnonzero(coarse == label)
             number = len(np.unique(fine[members]))
             texts = [task.texts[i] for i in members]
-            inside = clusterer(Task(texts, task.features[members], number, task.seed))
-            found[members] = begin + np.unique(inside, return_inverse=True)[1]
-            begin = int(found[members].max()) + 1
+            own = clusterer(Task(texts, task.features[members], number, task.seed))
+            found[members] = first + np.unique(own, return_inverse=True)[1]
+            first = int(found[members].max()) + 1
         return found
 
     return run
 
 
-def whole(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]:
+def over_all_texts(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], Ints]:
+    """Apply a clusterer to all texts together, without their coarse labels."""
     return lambda task, part: np.unique(clusterer(task), return_inverse=True)[1].astype(np.int64)
 
 
 BASELINES: dict[str, tuple[str, Callable[[Task, Part], Ints]]] = {
-    "kmeans": ("frozen sentence embeddings, k-means", whole(by_kmeans)),
-    "kmeans-per-label": ("the same inside each coarse label, with its true number", per_label(by_kmeans)),
-    "hdbscan": ("frozen sentence embeddings, HDBSCAN", whole(by_hdbscan)),
+    "kmeans": ("frozen sentence embeddings, k-means", over_all_texts(by_kmeans)),
+    "kmeans-per-label": (
+        "frozen sentence embeddings, k-means inside each coarse label with its true number",
+        per_label(by_kmeans),
+    ),
+    "hdbscan": ("frozen sentence embeddings, HDBSCAN", over_all_texts(by_hdbscan)),
     "bertopic-per-label": ("BERTopic inside each coarse label", per_label(by_bertopic)),
 }
 
 
-@lru_cache(2)  # the training and the test texts of a data set, for one baseline after the other
+# The cache holds the training and the test texts of one data set for all baselines.
+@lru_cache(2)
 def _frozen(texts: tuple[str, ...], encoder: str, pooling: str, max_tokens: int | str) -> Floats:
-    """Unit features (N, D) by sentence-transformers itself."""
+    """Unit features (N, D), computed by sentence-transformers directly."""
     return encode_frozen(texts, encoder, pooling, None if max_tokens == "model" else int(max_tokens))
 
 
 def run(name: str, dataset: Dataset, settings: Settings, seed: int, progress: Progress) -> dict[str, Score]:
-    """Both protocols' scores of a baseline."""
+    """The scores of a baseline by the protocols `paper` and `centroid`."""
     about, clusterer = BASELINES[name]
     if name.startswith("bertopic"):
         _bertopic()

@@ -1,6 +1,6 @@
-"""The benchmark data: texts with coarse and fine labels, from the authors' files or from any file of a user's.
+"""Benchmark data sets: texts with coarse and fine labels, from the authors' files or from a file of your own.
 
-The coarse labels go to the methods, the fine ones stay here. See `DATASETS` for the names.
+Methods get the coarse labels only; the fine labels stay in `bench`. `DATASETS` lists the names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Part:
-    """Texts with both labels, in an order of their own: sorted, so that the file's order is no matter."""
+    """Texts with both labels. They are sorted, so that the order of the file does not matter."""
 
     texts: tuple[str, ...]
     coarse: tuple[str, ...]
@@ -48,22 +48,26 @@ class Part:
         c, t, f = zip(*rows, strict=True)
         return cls(t, c, f, skipped)
 
-    def only(self, chosen: Ints) -> Part:
-        """Some of the rows."""
+    def select(self, chosen: Ints) -> Part:
+        """The part with the chosen rows only."""
         texts, coarse, fine = ([column[i] for i in chosen] for column in (self.texts, self.coarse, self.fine))
         return Part.of(texts, coarse, fine, self.skipped)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A benchmark: training and test texts, and the paper's settings that belong to the data."""
+    """A benchmark: training and test texts, and the settings that the paper chose for them.
+
+    `notes` say which rows were skipped and which counts differ from the published ones. `settings` apply to every
+    preset, `paper_settings` to the preset "paper" only.
+    """
 
     name: str
     train: Part
     test: Part
-    notes: tuple[str, ...] = ()  # what was skipped, and where the counts differ from the published ones
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of both presets
-    paper_settings: Mapping[str, Any] = field(default_factory=dict)  # of the paper's preset
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    paper_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_coarse(self) -> int:
@@ -75,28 +79,31 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all rows: two files of one name are still two data sets."""
+        """A digest of all rows. Two files of the same name can still be two data sets."""
         rows = [list(zip(part.coarse, part.texts, part.fine, strict=True)) for part in (self.train, self.test)]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
     def limited(self, limit: int | None) -> Dataset:
-        """The same with a random part of the training texts, always the same part."""
+        """The same data set with a random but fixed sample of the training texts."""
         if limit is None or limit >= len(self.train):
             return self
         chosen = np.random.default_rng(0).permutation(len(self.train))[:limit]
         return Dataset(
-            self.name, self.train.only(np.sort(chosen)), self.test, self.notes, self.settings, self.paper_settings
+            self.name, self.train.select(np.sort(chosen)), self.test, self.notes, self.settings, self.paper_settings
         )
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a benchmark's files are, how a fine label tells the coarse one, and what the counts should be."""
+    """A benchmark's files, how to derive a coarse label from a fine one, and the published counts.
+
+    `counts` are coarse labels, fine labels, training rows and test rows.
+    """
 
     train: str
     test: str
     coarse: Callable[[Path], Callable[[str], str]]
-    counts: tuple[int, int, int, int]  # coarse, fine, training rows, test rows
+    counts: tuple[int, int, int, int]
     settings: Mapping[str, Any]
     paper_settings: Mapping[str, Any]
     keep: Callable[[Part, Path], Part] = lambda part, folder: part
@@ -110,8 +117,8 @@ def _domains(folder: Path) -> dict[str, list[str]]:
     try:
         return {domain: list(intents) for domain, intents in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        what = f"cannot read {str(path)!r}, which gives the intents of each domain"
-        raise InputError(f"{what}: name the folder of the authors' files with --data") from error
+        what = f"cannot read {str(path)!r}, which lists the intents of each domain"
+        raise InputError(f"{what}: give the folder of the authors' files with --data") from error
 
 
 def _domain(folder: Path) -> Callable[[str], str]:
@@ -119,18 +126,19 @@ def _domain(folder: Path) -> Callable[[str], str]:
 
     def of(fine: str) -> str:
         if fine not in owner:
-            raise InputError(f"the intent {fine!r} is in no domain of {str(folder / DOMAINS)!r}: add it there")
+            raise InputError(f"the intent {fine!r} is in no domain of {str(folder / DOMAINS)!r}: add it to a domain")
         return owner[fine]
 
     return of
 
 
-def _before(mark: str) -> Callable[[Path], Callable[[str], str]]:
-    return lambda folder: lambda fine: fine.split(mark)[0]
+def _before(separator: str) -> Callable[[Path], Callable[[str], str]]:
+    """The coarse label is the part of the fine label before a separator."""
+    return lambda folder: lambda fine: fine.split(separator)[0]
 
 
 def _long_tail(part: Part, folder: Path) -> Part:
-    """CLINC-LT: of each intent the first max(3, round(120 / r^1.2)) texts, r being its rank in its domain."""
+    """CLINC-LT: the first max(3, round(120 / r^1.2)) texts of each intent, where r is its rank in its domain."""
     limits = {
         intent: max(3, round(120 / rank**1.2))
         for intents in _domains(folder).values()
@@ -147,7 +155,7 @@ def _long_tail(part: Part, folder: Path) -> Part:
 
 
 def _wos(train: str, rows: int, neighbours: int) -> _Source:
-    """The paper reads 200 tokens of an abstract; two cores are better served by the first 64."""
+    """The paper reads 200 tokens of an abstract. We read 64, which is affordable on two cores."""
     settings = {"neighbours": neighbours, "max_tokens": 64}
     return _Source(train, "wos/test.tsv", _before("."), (7, 34, rows, 2_420), settings, {"max_tokens": 200})
 
@@ -178,7 +186,7 @@ def load(name: str, folder: Path) -> Dataset:
     parts, notes = [], []
     for which, path in (("training", folder / source.train), ("test", folder / source.test)):
         if not path.exists():
-            raise InputError(f"{name} needs {str(path)!r}: name the folder of the authors' files with --data")
+            raise InputError(f"{name} needs {str(path)!r}: give the folder of the authors' files with --data")
         rows = read_texts(path, *_header(path))
         part = Part(rows.texts, tuple(coarse_of(fine) for fine in rows.labels), rows.labels, len(rows.skipped))
         notes += [f"{name} {which}: {line}" for line in rows.describe()[1:]]
@@ -199,12 +207,15 @@ def _header(path: Path) -> tuple[str, str]:
     columns = open_file(path).columns
     if len(columns) != 2:
         found = ", ".join(map(repr, columns[:5]))
-        raise InputError(f"{str(path)!r} begins with {found}: it must have a header of two columns, text and label")
+        raise InputError(f"{str(path)!r} starts with {found}: it must have a header with two columns, text and label")
     return columns[0], columns[1]
 
 
 def from_file(path: Path, text: str | None, coarse: str, fine: str, share: float = 0.2) -> Dataset:
-    """Any file with a text, a coarse and a fine column; a share of each fine category is held out as the test set."""
+    """A data set from any file with a text, a coarse and a fine column.
+
+    A share of each fine category is held out as the test set.
+    """
     by_coarse = read_texts(path, text, coarse)
     by_fine = read_texts(path, by_coarse.text_column, fine)
     fine_of = dict(zip(by_fine.rows, by_fine.labels, strict=True))
@@ -216,9 +227,9 @@ def from_file(path: Path, text: str | None, coarse: str, fine: str, share: float
     )
     skipped = {skip.row for rows in (by_coarse, by_fine) for skip in rows.skipped}
     test = _held_out(whole, share)
-    kept, held = replace(whole.only(np.flatnonzero(~test)), skipped=len(skipped)), whole.only(np.flatnonzero(test))
+    kept, held = replace(whole.select(np.flatnonzero(~test)), skipped=len(skipped)), whole.select(np.flatnonzero(test))
     if len(held) < 2:
-        raise InputError(f"{str(path)!r} has {len(whole)} usable rows: too few to hold some out as a test set")
+        raise InputError(f"{str(path)!r} has {len(whole)} usable rows, too few to hold out a test set: add rows")
     notes = tuple(
         f"{path.name} {rows.label_column}: {line}" for rows in (by_coarse, by_fine) for line in rows.describe()[1:]
     )
@@ -226,7 +237,7 @@ def from_file(path: Path, text: str | None, coarse: str, fine: str, share: float
 
 
 def _held_out(whole: Part, share: float) -> NDArray[np.bool_]:
-    """A random share of each fine category, at least one text of each that has two."""
+    """A random share of each fine category, with at least one text of every category that has two."""
     rng, fine = np.random.default_rng(0), np.array(whole.fine)
     chosen = np.zeros(len(whole), dtype=bool)
     for category in np.unique(fine):

@@ -1,4 +1,4 @@
-"""The most memory that a stretch of the program held, where the system tells."""
+"""The peak memory of a part of the program, where the operating system reports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PROCESS = Path("/proc/self")
 
 
 class PeakMemory:
-    """Counts from its making: Linux lets a process reset its high-water mark. Elsewhere the process's own peak."""
+    """Peak memory since the object was made. Linux can reset its counter; elsewhere it is the process's peak."""
 
     def __init__(self) -> None:
         with suppress(OSError):
@@ -22,13 +22,13 @@ class PeakMemory:
             found = re.search(r"VmHWM:\s+(\d+) kB", (_PROCESS / "status").read_text())
             return int(found[1]) // 1024 if found else None
         except OSError:
-            return _by_usage()
+            return _from_resource_usage()
 
 
-def _by_usage() -> int | None:
+def _from_resource_usage() -> int | None:
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # Windows has no such module.
         return None
-    unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, the others kilobytes
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, other systems count kilobytes.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit

@@ -1,10 +1,13 @@
-"""The four ways of scoring embeddings, and the neighbours' accuracy.
+"""The four protocols that score embeddings, and the accuracy of the neighbours.
 
-`paper`: k-means on the test embeddings with the true number. `lowest`: the same with one more start, from a Ward tree,
-which finds a lower inertia where categories are many: less luck, more of what the embeddings are worth. `centroid`:
-k-means on the training embeddings, each test text goes to the nearest centroid. `discover`: the same with the
-categories that `subtaxa discover` finds, inside each coarse label of the training texts. N texts, D dimensions, K
-categories.
+- `paper`: k-means on the test embeddings with the true number of categories.
+- `best-inertia`: the same with one more start, from a Ward tree, if that reaches a lower inertia. With many categories,
+  random starts rarely do, so this score depends less on luck.
+- `centroid`: k-means on the training embeddings; each test text goes to the nearest centroid.
+- `discover`: the categories that `subtaxa discover` finds inside each coarse label of the training texts; each test
+  text goes to the nearest category.
+
+N texts, D dimensions, K categories.
 """
 
 from __future__ import annotations
@@ -27,17 +30,19 @@ from subtaxa.runtime.arrays import Floats, means, unit
 from subtaxa.training.trainer import Watcher
 
 Ints = NDArray[np.int64]
-RESTARTS = 20  # of k-means: one alone may be unlucky
-WATCH_RESTARTS = 3  # of k-means after each epoch, for the curves only
+# Random starts of k-means; a single one may be unlucky.
+RESTARTS = 20
+# Random starts of k-means after each epoch, which only the curves need.
+CURVE_RESTARTS = 3
 
 
 def kmeans(features: Floats, number: int, seed: int, restarts: int = RESTARTS) -> Ints:
-    """The category of each text by the library's k-means, the best of some random starts."""
+    """The category of each text by scikit-learn's k-means, the best of several random starts."""
     return _random_starts(features, number, seed, restarts).labels_.astype(np.int64)
 
 
 def _random_starts(features: Floats, number: int, seed: int, restarts: int) -> KMeans:
-    with threadpool_limits(1, "openmp"):  # several threads add up in an order that varies
+    with threadpool_limits(1, "openmp"):  # Several threads would sum in varying order.
         return KMeans(min(number, len(features)), n_init=restarts, random_state=seed).fit(features)
 
 
@@ -49,14 +54,14 @@ def _start_from_tree(features: Floats, number: int) -> KMeans:
 
 
 def nearest_mean(features: Floats, assignment: Ints, new: Floats) -> Ints:
-    """New rows filed under the nearest category mean of the old ones; both are unit rows."""
-    names, inside = np.unique(assignment, return_inverse=True)  # k-means may leave a number out
-    centroids = unit(means(features, inside, len(names))[0])  # (K, D)
+    """The nearest category mean of each new row. Both features and new rows are unit vectors."""
+    names, index = np.unique(assignment, return_inverse=True)  # k-means may leave a category empty.
+    centroids = unit(means(features, index, len(names))[0])  # (K, D)
     return np.asarray(names[(new @ centroids.T).argmax(1)], dtype=np.int64)
 
 
 def nearest_discovered(train: Floats, coarse: Ints, test: Floats, number: int, seed: int) -> Ints:
-    """Test rows filed under the nearest category that `subtaxa discover` finds, whatever its coarse label."""
+    """The nearest category of each test row, among those that `subtaxa discover` finds below any coarse label."""
     with threadpool_limits(1, "openmp"):
         return cluster(train, coarse, number, seed).nearest(test)
 
@@ -64,24 +69,30 @@ def nearest_discovered(train: Floats, coarse: Ints, test: Floats, number: int, s
 def score_features(
     train: Floats, coarse: Ints, test: Floats, truth: Sequence[str], number: int, seed: int
 ) -> dict[str, Score]:
-    """Every protocol on the features (N, D) of the training and the test texts, with the training texts' coarse label
-    numbers (N,) and the test texts' true categories."""
+    """Scores by every protocol, from the features (N, D) of training and test texts.
+
+    `coarse` holds the coarse label of each training text as a number (N,), `truth` the fine label of each test text.
+    """
     on_train = kmeans(train, number, seed)
     on_test = _random_starts(test, number, seed, RESTARTS)
-    lowest = min(on_test, _start_from_tree(test, number), key=lambda found: float(found.inertia_))
+    best = min(on_test, _start_from_tree(test, number), key=lambda found: float(found.inertia_))
     scores = {
         "paper": score(truth, on_test.labels_),
-        "lowest": score(truth, lowest.labels_),
+        "best-inertia": score(truth, best.labels_),
         "centroid": score(truth, nearest_mean(train, on_train, test)),
     }
-    with suppress(SettingError):  # fewer categories than labels, or more than distinct texts: it would refuse
+    # `discover` refuses fewer categories than labels, and more categories than distinct texts.
+    with suppress(SettingError):
         scores["discover"] = score(truth, nearest_discovered(train, coarse, test, number, seed))
     return scores
 
 
 class FineWatcher(Watcher):
-    """Follows a training with the fine labels: how many neighbours are left after each filter and how many of them are
-    right (a text itself does not count), and after each epoch the scores of the test texts, if given their features."""
+    """Measures a training against the fine labels.
+
+    It records how many neighbours each filter keeps and how many of them are right, not counting the text itself.
+    After each epoch it scores the test texts, if their features are given.
+    """
 
     def __init__(
         self,
@@ -108,5 +119,5 @@ class FineWatcher(Watcher):
     def epoch(self) -> dict[str, float]:
         if self.features is None:
             return {}
-        found = score(self.truth, kmeans(self.features(), self.number, self.seed, WATCH_RESTARTS))
+        found = score(self.truth, kmeans(self.features(), self.number, self.seed, CURVE_RESTARTS))
         return {"acc": found.acc, "ari": found.ari, "nmi": found.nmi}

@@ -1,4 +1,4 @@
-"""A benchmark run: its identity, its folder, its record. One run, one folder; a folder with a record is finished."""
+"""A benchmark run: its job, its folder and its record. A folder that holds a record is finished."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from typing import Any
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
+from subtaxa.settings import RENAMED
 
 RECORD, MAP, CHECKPOINT, IDENTITY, LOCK = "record.json", "map.csv", "checkpoint", "identity.json", "lock"
 FORMAT = 1
+# Protocols of 0.1 and their current names. Records of 0.1 hold the old ones.
+RENAMED_PROTOCOLS = {"lowest": "best-inertia"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be run. `changes` are settings given in place of the preset's."""
+    """What to run. `changes` are settings that replace those of the preset."""
 
     dataset: str
     method: str
@@ -33,7 +36,7 @@ class Job:
 
     @property
     def variant(self) -> str:
-        """The preset and what was changed, as a folder name: default_epochs=4."""
+        """The preset and its changes as a folder name, for instance default_epochs=4."""
         changed = dict(sorted(self.changes.items())) | ({"limit": self.limit} if self.limit else {})
         parts = [self.preset, *(f"{name.replace('_', '-')}={value}" for name, value in changed.items())]
         plain = "_".join(parts)
@@ -50,7 +53,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Record:
-    """A finished run as its folder tells it."""
+    """A finished run, as read from its folder. The keys of the file are attributes."""
 
     content: Mapping[str, Any]
     folder: Path
@@ -80,8 +83,19 @@ def read_record(folder: Path) -> Record | None:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT or "scores" not in content:
-        raise SubtaxaError(f"{str(path)!r} is not a run record of this version: delete it and run it again")
-    return Record(content, folder)
+        raise SubtaxaError(f"{str(path)!r} is not a run record of this version: delete it and run the job again")
+    return Record(_with_current_names(content), folder)
+
+
+def _with_current_names(content: dict[str, Any]) -> dict[str, Any]:
+    """The same record with the settings and protocols of 0.1 under their current names."""
+    names = {"settings": RENAMED, "changes": RENAMED, "scores": RENAMED_PROTOCOLS}
+    renamed = {
+        part: {new.get(name, name): value for name, value in content[part].items()}
+        for part, new in names.items()
+        if isinstance(content.get(part), dict)
+    }
+    return {**content, **renamed}
 
 
 def read_all(root: Path) -> list[Record]:
@@ -96,7 +110,7 @@ def identity(job: Job) -> dict[str, Any]:
 
 
 def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether there is a training to go on with. One that was begun with other data or settings is begun again."""
+    """Whether the folder holds a training to resume. A training with other data or settings is deleted."""
     file, wanted = folder / IDENTITY, json_text(identity).encode()
     if file.exists() and file.read_bytes() == wanted:
         return True
@@ -108,7 +122,7 @@ def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
-    """Whether this process alone has the run; the lock dies with its owner."""
+    """Lock a run folder; yields False if another process holds the lock. The lock ends with its owner."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +135,7 @@ def locked(folder: Path) -> Iterator[bool]:
     try:
         yield True
     finally:
-        lock.release()  # the file stays: removing it would let two processes lock two files of that name
+        lock.release()  # The file stays: if it were removed, two processes could lock two files of that name.
 
 
 def missing(jobs: Iterable[Job], root: Path) -> list[Job]:
@@ -129,23 +143,25 @@ def missing(jobs: Iterable[Job], root: Path) -> list[Job]:
     return [job for job in jobs if read_record(job.folder(root)) is None]
 
 
-def chosen(records: list[Record], variant: str | None) -> list[Record]:
-    """For each data set the runs of one variant, by default the one with the most runs, and those that change one more
-    setting of it."""
+def choose_variant(records: list[Record], variant: str | None) -> list[Record]:
+    """For each data set, the runs of one variant and those that change one more setting of it.
+
+    Without a given variant, each data set uses the one with the most runs.
+    """
     names = {record_variant(record) for record in records}
     if variant is not None and variant not in names:
-        raise SubtaxaError(f"there is no run {variant!r}: there are {', '.join(sorted(names))}")
+        raise SubtaxaError(f"no run has the variant {variant!r}: use one of {', '.join(sorted(names))}")
     kept = []
     for dataset in dict.fromkeys(record.dataset for record in records):
         runs = [record for record in records if record.dataset == dataset]
         count = Counter(record_variant(run) for run in runs)
         name = variant or max(sorted(count), key=lambda name: (count[name], -len(name)))
         main = next((run for run in runs if record_variant(run) == name), None)
-        kept += [run for run in runs if main is not None and _at_most_one_more(run, main)]
+        kept += [run for run in runs if main is not None and _changes_at_most_one_more(run, main)]
     return kept
 
 
-def _at_most_one_more(run: Record, main: Record) -> bool:
+def _changes_at_most_one_more(run: Record, main: Record) -> bool:
     same = (run.preset, run.limit) == (main.preset, main.limit)
     return same and main.changes.items() <= run.changes.items() and len(run.changes) <= len(main.changes) + 1
 

@@ -1,4 +1,4 @@
-"""One benchmark run: train, score by every protocol, write the record. A run that was stopped continues."""
+"""One benchmark run: train, score by every protocol, write the record. An interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -35,38 +35,42 @@ from subtaxa.settings import Settings
 from subtaxa.training.fit_encoder import encoder_for, train
 from subtaxa.training.trainer import History
 
-MAPPED = ("wscl", "dna")  # drawn in figure 5
-_latest: dict[Any, tuple[Tokens, Tokens]] = {}  # what the last run read
+# Methods whose test texts figure 5 shows on a map.
+MAPPED = ("wscl", "dna")
+# Tokens of the most recent run; the next run often needs the same.
+_latest: dict[Any, tuple[Tokens, Tokens]] = {}
 
 
 def run(
     job: records.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "", curves: bool = True
 ) -> records.Record | None:
-    """The record of a run, made now unless it exists; None if another process is at it.
+    """Run a job unless its record exists. Returns the record, or None if another process is running the job.
 
-    With `curves`, the test texts are scored after each epoch too.
+    With `curves`, the test texts are also scored after each epoch.
     """
     folder, dataset = job.folder(root), dataset.limited(job.limit)
     done = _finished(folder, dataset)
     if done is not None:
         return done
-    with records.locked(folder) as ours:
-        if not ours:
+    with records.locked(folder) as is_ours:
+        if not is_ours:
             return None
-        done = _finished(folder, dataset)  # another process may have just finished it
+        done = _finished(folder, dataset)  # Another process may have finished it in the meantime.
         return done or _run(job, dataset, folder, progress, command, curves)
 
 
 def _finished(folder: Path, dataset: Dataset) -> records.Record | None:
-    """The record, if there is one; a run of other data under the same name is refused."""
+    """The record, if there is one. A record of other data under the same name is an error."""
     done = records.read_record(folder)
     if done is not None and done.data.get("fingerprint", dataset.fingerprint) != dataset.fingerprint:
-        raise SubtaxaError(f"{str(folder)!r} is a run on other data of that name: name another folder with --runs")
+        raise SubtaxaError(
+            f"{str(folder)!r} holds a run on other data of the same name: choose another folder with --runs"
+        )
     return done
 
 
 def settings_of(job: records.Job, dataset: Dataset) -> Settings:
-    """Every setting of a job: the preset's, the data's, the method's own, the given ones, each over the one before."""
+    """The settings of a job. Later sources override earlier ones: preset, data set, method, the job's changes."""
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
     settings = settings_for(job.preset, data, **method, **job.changes)
@@ -126,7 +130,7 @@ def _run(
 def _train(
     dataset: Dataset, settings: Settings, seed: int, progress: Progress, checkpoint: Path, curves: bool
 ) -> tuple[Floats, Floats, History]:
-    """Features of the training and test texts by the trained encoder, and the epochs' history."""
+    """Train, then return the features of the training and the test texts, and the history of the epochs."""
     with progress.step("Loading the encoder"):
         encoder = encoder_for(settings)
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
@@ -157,7 +161,7 @@ def _train(
 
 
 def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:
-    """Tokens of both parts with the frozen layers' states, kept for the next run that needs the same."""
+    """The tokens of both parts with the output of the frozen layers, kept for the next run that needs the same."""
     key = (
         dataset.train,
         dataset.test,
@@ -178,12 +182,12 @@ def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Prog
 
 
 def _map(features: Floats, dataset: Dataset, seed: int) -> str:
-    """The test texts on a plane by t-SNE, with their labels: what figure 5 is drawn from. No texts."""
+    """A t-SNE map of the test texts with their labels but without the texts, as CSV. Figure 5 shows it."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
     perplexity = min(30.0, max(1.0, (len(features) - 1) / 3))
-    with threadpool_limits(1, "openmp"):  # as in k-means; and on a busy machine its threads wait long for each other
+    with threadpool_limits(1, "openmp"):  # Several threads would sum in varying order.
         places = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)  # (N, 2)
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
@@ -197,14 +201,14 @@ def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:
     epochs = [row["seconds"] for row in history if "seconds" in row and not row.get("pretraining")]
     return {
         "whole": round(whole, 1),
-        "resumed": resumed,  # then `whole` counts the last piece only
+        "resumed": resumed,  # If true, `whole` covers the last part of the run only.
         "training": round(sum(row.get("seconds", 0.0) for row in history), 1),
         "per_epoch": round(sum(epochs) / len(epochs), 2) or None if epochs else None,
     }
 
 
 def machine() -> dict[str, Any]:
-    """Where a run was made, and with which versions."""
+    """The machine of a run and the versions of the libraries."""
     return {
         "cores": cores(),
         "threads": torch.get_num_threads(),

@@ -1,4 +1,4 @@
-"""Scores of found categories against known fine labels: ACC (Hungarian), ARI and NMI, in percent."""
+"""Scores of found categories against known fine labels: ACC, ARI and NMI, in percent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """Three views on the agreement of two partitions, each 100 when they are the same."""
+    """Three measures of how well two partitions agree. Each is 100 for equal partitions."""
 
     acc: float
     ari: float
@@ -30,7 +30,7 @@ class Score:
 
 
 def score(truth: Sequence[Any] | NDArray[Any], found: Sequence[Any] | NDArray[Any]) -> Score:
-    """ACC pairs found and true categories one to one, as well as that can be done; NMI uses the arithmetic mean."""
+    """Score a partition. ACC uses the best one-to-one matching of categories; NMI uses the arithmetic mean."""
     table = contingency_matrix(truth, found)  # (true, found)
     rows, columns = linear_sum_assignment(-table)
     acc = table[rows, columns].sum() / len(truth)
@@ -42,8 +42,8 @@ def score(truth: Sequence[Any] | NDArray[Any], found: Sequence[Any] | NDArray[An
 
 
 def score_example(model: Discovery, fine: Path) -> str:
-    """The demo's last line: how the found categories compare with the ones its authors had in mind."""
+    """The last line of the demo: how the found categories compare with the intended ones."""
     with fine.open(encoding="utf-8", newline="") as file:
         truth = [row["fine"] for row in csv.DictReader(file)]
     result = score(truth, model.labels_)
-    return f"against the {len(set(truth))} categories its authors had in mind: {result}"
+    return f"compared with the {len(set(truth))} intended categories: {result}"

@@ -78,7 +78,7 @@ def _add_paper(parts: Any, name: str, about: str, bench_run: Any) -> argparse.Ar
     _add_runs_folder(command)
     command.add_argument("--variant", metavar="NAME", help="which runs to use, by the name of their folder")
     command.add_argument(
-        "--out", default="results", metavar="FOLDER", help="where to write the files (default: results)"
+        "--out", default="research/paper", metavar="FOLDER", help="where to write the files (default: research/paper)"
     )
     command.set_defaults(bench_run=bench_run)
     return command
@@ -87,9 +87,9 @@ def _add_paper(parts: Any, name: str, about: str, bench_run: Any) -> argparse.Ar
 def _add_runs_folder(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--runs",
-        default="results/runs",
+        default="research/runs",
         metavar="FOLDER",
-        help="folder with one folder per run (default: results/runs)",
+        help="folder with one folder per run (default: research/runs)",
     )
 
 
@@ -208,9 +208,9 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _records(options: argparse.Namespace) -> list[Record]:
     """The finished runs of one variant: a preset with its changes, and the sweeps that change one more setting."""
-    from subtaxa.bench.records import chosen
+    from subtaxa.bench.records import choose_variant
 
-    return chosen(_finished(options), options.variant)
+    return choose_variant(_finished(options), options.variant)
 
 
 def _finished(options: argparse.Namespace) -> list[Record]:

@@ -2,7 +2,7 @@
 
 As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
 encoder's deep features in the ring of the query's class, each kind has a denominator of its own without the positive
-(one common denominator gave 47 in place of what results/README.md shows), and nothing is pretrained. Chosen here: each
+(one common denominator gave 47 in place of what research/README.md shows), and nothing is pretrained. Chosen here: each
 depth has its own linear classifier (theirs share one, behind a dense layer); the momentum encoder follows every trained
 layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
 B texts in a batch, C coarse labels, Q rows in a ring, D dimensions.

@@ -1,5 +1,7 @@
-"""The comparison from made-up runs: the default method and its parts first, then the paper's rows; numbers worked out
-by hand."""
+"""The comparison from synthetic runs, with numbers computed by hand.
+
+The default method and its ablation come first, then the rows of the paper.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from subtaxa.bench.records import Record
 
 
 def with_discover(run: Record, acc: float, **seconds: Any) -> Record:
-    """The run as this version writes it: with its score by `discover` as well."""
+    """The run as this version writes it, with the scores by `best-inertia` and `discover`."""
     found = {"acc": acc, "ari": acc - 10, "nmi": acc + 10}
-    scores = {**run.scores, "lowest": {name: value - 1 for name, value in found.items()}, "discover": found}
+    scores = {**run.scores, "best-inertia": {name: value - 1 for name, value in found.items()}, "discover": found}
     return Record({**run.content, "scores": scores, "seconds": {**run.seconds, **seconds}}, run.folder)
 
 
@@ -36,7 +38,7 @@ def test_the_default_method_comes_first_by_every_protocol(tmp_path: Path) -> Non
         records.append(with_discover(run, found, whole=whole))
     section = headline(write_comparison(records, tmp_path))
     assert line_of(section, "data set")[1:] == [
-        *("seeds", "paper ACC", "paper ARI", "paper NMI", "lowest ACC", "lowest ARI", "lowest NMI"),
+        *("seeds", "paper ACC", "paper ARI", "paper NMI", "best-inertia ACC", "best-inertia ARI", "best-inertia NMI"),
         *("centroid ACC", "centroid ARI", "centroid NMI"),
         *("discover ACC", "discover ARI", "discover NMI", "minutes on 2 cores"),
         *("published DOWN ACC", "published DOWN ARI", "published DOWN NMI"),
@@ -48,7 +50,7 @@ def test_the_default_method_comes_first_by_every_protocol(tmp_path: Path) -> Non
         *("83.00 ± 2.65", "73.00 ± 2.65", "93.00 ± 2.65", "5.8"),  # 350 seconds
         *("78.92", "68.17", "86.22", "70.81", "59.66", "83.31"),
     ]
-    for said in ("paper = k-means", "centroid = k-means", "discover = the categories as subtaxa discover finds them"):
+    for said in ("paper = k-means", "centroid = k-means", "discover = the categories that subtaxa discover finds"):
         assert said in section
     assert (
         "Made with encoder my-encoder, 4 epochs, 2 cores, threads per run 2: hwu64/soft-dna/default/seed-{0,1,2}."
@@ -63,7 +65,7 @@ def test_the_default_method_comes_first_by_every_protocol(tmp_path: Path) -> Non
 
 
 def test_the_default_method_on_each_data_set_in_order(tmp_path: Path) -> None:
-    """CLINC-LT was never published; WOS-part stands beside WOS; data of one's own is no part of it."""
+    """CLINC-LT has no published scores, WOS-part is shown with those of WOS, and other data is left out."""
     root = tmp_path / "runs"
     names = ("wos-part", "clinc-lt", "my_data", "hwu64", "clinc")
     text = write_comparison([with_discover(made_up(root, name, "soft-dna"), 60.0) for name in names], tmp_path)
@@ -74,7 +76,7 @@ def test_the_default_method_on_each_data_set_in_order(tmp_path: Path) -> None:
     assert line_of(section, "CLINC-LT")[11:] == ["60.00", "50.00", "70.00", "5.0", *["–"] * 6]
     assert line_of(section, "WOS-part †")[-6:-3] == ["80.00", "67.09", "78.87"]
     assert published.WOS_PART in section
-    assert text.count("### ") == 1  # there is no run of a method of the paper
+    assert text.count("### ") == 1
     assert "my_data" not in text
     cells = [row for row in rows_of(tmp_path / "compare.csv") if row["dataset"] == "CLINC-LT"]
     assert [(row["measure"], row["discover"], row["published_down"]) for row in cells] == [
@@ -87,8 +89,8 @@ def test_the_default_method_on_each_data_set_in_order(tmp_path: Path) -> None:
     assert latex.count("{") == latex.count("}")
 
 
-def test_scores_and_minutes_that_a_run_has_not(tmp_path: Path) -> None:
-    """A mean over fewer seeds than the row has would mislead; the time of a run that was stopped is not known."""
+def test_missing_scores_and_minutes_are_shown_as_a_dash(tmp_path: Path) -> None:
+    """A mean over fewer seeds than the row has would mislead. The time of an interrupted run is unknown."""
     root = tmp_path / "runs"
     old = made_up(root, "hwu64", "soft-dna", 70.0)
     new = with_discover(made_up(root, "hwu64", "soft-dna", 72.0, 1), 90.0, resumed=True, whole=6.0)
@@ -99,8 +101,8 @@ def test_scores_and_minutes_that_a_run_has_not(tmp_path: Path) -> None:
     assert "discover" not in write_table("2", [new], tmp_path)
 
 
-def test_the_default_method_as_it_comes(tmp_path: Path) -> None:
-    """The paper's methods may have been run for fewer epochs; its own sweeps and other seeds' variants stay out."""
+def test_the_default_method_uses_its_own_settings(tmp_path: Path) -> None:
+    """The paper's methods may have fewer epochs. Sweeps of the default method are left out."""
     root = tmp_path / "runs"
     records = [made_up(root, "hwu64", name, changes={"epochs": 2}) for name in ("bert", "dna", "down", "soft-dna")]
     assert line_of(headline(write_comparison(records, tmp_path)), "HWU64")[2] == "50.00"
@@ -112,15 +114,15 @@ def test_the_default_method_as_it_comes(tmp_path: Path) -> None:
     assert line_of(headline(named), "HWU64")[1:3] == ["1", "50.00"]
 
 
-def test_no_run_of_the_default_method_no_section(tmp_path: Path) -> None:
+def test_without_runs_of_the_default_method_there_is_no_section(tmp_path: Path) -> None:
     text = write_comparison([made_up(tmp_path / "runs", "hwu64", "dna")], tmp_path)
     assert text.split("### ")[1].startswith("HWU64, ACC")
     assert "discover" not in text + (tmp_path / "compare.csv").read_text("utf-8")
 
 
-def the_parts(text: str) -> str:
+def ablation(text: str) -> str:
     section = text.split("### ")[2]
-    assert section.startswith("What each part of the default is worth\n")
+    assert section.startswith("Ablation of the default method\n")
     return section
 
 
@@ -128,8 +130,8 @@ def names_of(section: str) -> list[str]:
     return [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")][1:]
 
 
-def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
-    """The default: paper ACC 80 and 82; with one k: 77 and 80, so 2.5 less; its trainings take 240 and 300 seconds."""
+def test_ablation_of_the_default_method(tmp_path: Path) -> None:
+    """The default has ACC 80 and 82; without the reciprocal filter 77 and 80, which is 2.5 less."""
     root = tmp_path / "runs"
     records = []
     for seed in (1, 0):
@@ -143,14 +145,14 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
             ),
         ]
     text = write_comparison(records, tmp_path)
-    section = the_parts(text)
+    section = ablation(text)
     assert line_of(section, "method")[1:] == [
         *("seeds", "paper ACC", "paper ARI", "paper NMI", "centroid ACC", "centroid ARI", "centroid NMI"),
         *("discover ACC", "discover ARI", "discover NMI", "difference", "training minutes"),
     ]
     assert names_of(section) == [
         *("the default", "without the reciprocal filter", "with DNA's momentum encoder, which writes the queue"),
-        *("trained_layers 2", "view none"),
+        *("trained_layers 2", "augment none"),
     ]
     assert line_of(section, "the default")[1:3] == ["2", "81.00 ± 1.41"]
     assert line_of(section, "the default")[8:] == ["84.00 ± 0.00", "74.00 ± 0.00", "94.00 ± 0.00", "–", "4.0"]
@@ -158,8 +160,8 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
     assert one_sided[1:5] == ["2", "78.50 ± 2.12", "68.50 ± 2.12", "88.50 ± 2.12"]
     assert one_sided[8:] == ["81.00 ± 0.00", "71.00 ± 0.00", "91.00 ± 0.00", "−2.50", "4.5"]
     assert line_of(section, "trained_layers 2")[8:] == ["–", "–", "–", "−11.00", "4.0"]
-    assert line_of(section, "view none")[-2] == "+2.00"
-    assert "One ingredient is taken out or changed at a time" in section
+    assert line_of(section, "augment none")[-2] == "+2.00"
+    assert "One part is removed or changed at a time" in section
     assert "HWU64, the same 2 seeds in every row." in section
     assert "hwu64/{soft-dna,soft-dna-momentum,soft-dna-one-sided}/default/seed-{0,1}" in section
     cell = row_of(tmp_path / "compare.csv", row="without the reciprocal filter", measure="ARI")
@@ -170,12 +172,12 @@ def test_what_each_part_of_the_default_is_worth(tmp_path: Path) -> None:
     assert cell["runs"] == "hwu64/soft-dna-one-sided/default/seed-0; hwu64/soft-dna-one-sided/default/seed-1"
     assert row_of(tmp_path / "compare.csv", row="the default", measure="ACC")["difference_default"] == ""
     latex = (tmp_path / "compare.tex").read_text("utf-8")
-    assert r"\label{compare-what-each-part-of-the-default-is-worth}" in latex
+    assert r"\label{compare-ablation-of-the-default-method}" in latex
     assert r"trained\_layers 2 & 2 & 70.00" in latex
 
 
-def test_only_like_runs_are_parts_of_the_default(tmp_path: Path) -> None:
-    """Not those on fewer texts, on other data or with another preset, nor a setting that is the default's anyhow."""
+def test_the_ablation_uses_comparable_runs_only(tmp_path: Path) -> None:
+    """Runs on fewer texts, other data or another preset do not count, nor settings that equal the default's."""
     root = tmp_path / "runs"
     records = [
         made_up(root, "hwu64", "soft-dna", 80.0),
@@ -187,10 +189,10 @@ def test_only_like_runs_are_parts_of_the_default(tmp_path: Path) -> None:
         made_up(root, "hwu64", "soft-dna-one-sided", changes={"epochs": 2}),
         made_up(root, "clinc", "soft-dna-one-sided"),
     ]
-    assert "each part" not in write_comparison(records, tmp_path)
+    assert "Ablation" not in write_comparison(records, tmp_path)
     records += [made_up(root, "hwu64", "soft-dna", changes={"epochs": 2})]
-    assert names_of(the_parts(write_comparison(records, tmp_path))) == ["the default", "epochs 2"]
-    named = the_parts(write_comparison(records, tmp_path, "default_epochs=2"))
+    assert names_of(ablation(write_comparison(records, tmp_path))) == ["the default", "epochs 2"]
+    named = ablation(write_comparison(records, tmp_path, "default_epochs=2"))
     assert names_of(named) == ["the default", "without the reciprocal filter"]
 
 
@@ -201,14 +203,14 @@ def test_differences_to_the_default_are_over_the_same_seeds(tmp_path: Path) -> N
         made_up(root, "hwu64", "soft-dna-one-sided", 79.0),
         made_up(root, "hwu64", "soft-dna-momentum", 79.0, 7),
     ]
-    section = the_parts(write_comparison(records, tmp_path))
+    section = ablation(write_comparison(records, tmp_path))
     assert line_of(section, "without the reciprocal filter")[-2] == "−1.00"
     assert line_of(section, "with DNA's momentum")[-2] == "–"
-    assert "the difference is over those that a row shares with the default" in section
+    assert "the difference is over the seeds that a row shares with the default" in section
 
 
-def test_the_parts_do_not_disturb_the_rest(tmp_path: Path) -> None:
-    """However many they are: the paper's methods, run for fewer epochs, stay, and so does the headline."""
+def test_the_ablation_does_not_change_the_other_sections(tmp_path: Path) -> None:
+    """Many runs of the ablation must not decide which variant the paper's methods use."""
     root = tmp_path / "runs"
     records = [made_up(root, "hwu64", name, 60.0, changes={"epochs": 2}) for name in ("bert", "wscl", "dna")]
     records += [made_up(root, "hwu64", "soft-dna", 80.0)]
@@ -222,7 +224,7 @@ def test_the_parts_do_not_disturb_the_rest(tmp_path: Path) -> None:
 
 
 def test_comparison_by_hand(tmp_path: Path) -> None:
-    """Published ACC on HWU64: BERT 33.52, WSCL 59.52, DNA 70.81, DOWN 78.92. Ours has the two best swapped."""
+    """Published ACC on HWU64: BERT 33.52, WSCL 59.52, DNA 70.81, DOWN 78.92. Ours swaps the two best."""
     root = tmp_path / "runs"
     records = three_seeds(root)  # DNA: 72
     ours = {"bert": 60.0, "wscl": 65.0, "down": 71.5, "soft-dna": 90.0}
@@ -238,20 +240,20 @@ def test_comparison_by_hand(tmp_path: Path) -> None:
     assert float(row["difference_paper"]) == pytest.approx(62 - 59.66)
     assert float(row["difference_centroid"]) == pytest.approx(67 - 59.66)
     assert row["runs"].startswith("hwu64/dna/default/seed-0; ")
-    assert "soft-dna" not in section  # no row of the paper; it has its own section
+    assert "soft-dna" not in section
 
 
-def test_comparison_of_equals_and_of_few(tmp_path: Path) -> None:
+def test_equal_scores_share_a_rank_and_have_no_correlation(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     records = [made_up(root, "hwu64", method, 60.0) for method in ("bert", "wscl", "dna")]
     section = write_comparison(records, tmp_path).split("### ")[1]
     assert [line_of(section, row)[-2] for row in ("BERT", "WSCL", "DNA")] == ["1", "1", "1"]
-    assert "– (paper)" in section  # no order, no correlation of orders
+    assert "– (paper)" in section
 
 
-def test_wos_part_stands_beside_wos_with_a_note_only(tmp_path: Path) -> None:
+def test_wos_part_is_shown_with_wos_only_with_a_note(tmp_path: Path) -> None:
     text = write_comparison([made_up(tmp_path / "runs", "wos-part", "dna")], tmp_path)
     for section in text.split("### ")[1:4]:
-        assert section.startswith("WOS-part beside the published WOS †")
+        assert section.startswith("WOS-part, with the published WOS †")
         assert published.WOS_PART in section
     assert r"$\dagger$ WOS-part is not the published WOS benchmark" in (tmp_path / "compare.tex").read_text()

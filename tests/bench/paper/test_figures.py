@@ -1,4 +1,4 @@
-"""Figures from made-up runs: they are written, say what they show and from which runs, and are the same each time."""
+"""Figures from synthetic runs: their text, the runs they name, and that they are reproducible."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import pytest
 from helpers.bench_records import COARSE, dna_history, made_up, whole_benchmark, write_map
 
 from subtaxa.bench.paper.figures import write_figure
-from subtaxa.bench.records import Record, chosen, read_all
+from subtaxa.bench.records import Record, choose_variant, read_all
 from subtaxa.errors import InputError, SubtaxaError
 
-EXPECTED = {  # what must be read in each figure
+# Text that each figure must contain.
+EXPECTED = {
     "3a": ["k-NN", "+Label", "+Reciprocal", "+Rank", "epoch", "HWU64", "CLINC", "WOS-part", "seed-{0,1,2}", "2 cores"],
     "3b": ["k-NN", "neighbours per text", "epoch", "hwu64/dna/default"],
     "3c": ["ACC", "ARI", "NMI", "epoch", "0", "hwu64/dna/default"],
     "4": ["ACC", "ARI", "NMI", "15", "120", "240", "default_neighbours={15,30,60,240}"],
-    "7": ["ACC", "1", "2", "5", "10", "default_rank-dimensions={1,2,10}"],
+    "7": ["ACC", "1", "2", "5", "10", "default_rank-top-m={1,2,10}"],
     "5": ["WSCL, ACC", "DNA, ACC", *COARSE, "hwu64/{dna,wscl}/default/seed-0"],
 }
 
@@ -33,11 +34,11 @@ def matplotlib() -> None:
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     root = tmp_path_factory.mktemp("runs")
     whole_benchmark(root)
-    return chosen(read_all(root), None)
+    return choose_variant(read_all(root), None)
 
 
 def words(svg: Path) -> str:
-    """All that can be read in a figure."""
+    """All text of a figure."""
     root = ElementTree.fromstring(svg.read_bytes())  # noqa: S314
     return "\n".join("".join(element.itertext()).strip() for element in root.iter("{http://www.w3.org/2000/svg}text"))
 
@@ -59,7 +60,7 @@ def test_figure(tmp_path: Path, benchmark: list[Record], number: str) -> None:
 
 
 @pytest.mark.usefixtures("matplotlib")
-def test_the_style_does_not_stay(tmp_path: Path, benchmark: list[Record]) -> None:
+def test_the_style_is_reset_afterwards(tmp_path: Path, benchmark: list[Record]) -> None:
     from matplotlib import rcParams
 
     before = dict(rcParams)
@@ -85,7 +86,7 @@ def test_means_of_the_seeds_without_the_sweeps(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("matplotlib")
 @pytest.mark.parametrize("datasets", [["hwu64"], ["hwu64", "clinc", "wos-part"]])
-def test_the_legend_is_inside(tmp_path: Path, datasets: list[str]) -> None:
+def test_the_legend_is_inside_the_figure(tmp_path: Path, datasets: list[str]) -> None:
     from subtaxa.bench.paper.figures import neighbour_accuracy
     from subtaxa.report.style import styled
 
@@ -94,16 +95,16 @@ def test_the_legend_is_inside(tmp_path: Path, datasets: list[str]) -> None:
         figure.draw_without_rendering()
         legend, whole = figure.legends[0].get_window_extent(), figure.bbox
         panels = [panel.get_window_extent() for panel in figure.axes]
-        (small_print,) = [text.get_window_extent() for text in figure.texts]
+        (caption,) = [text.get_window_extent() for text in figure.texts]
     assert 0 <= legend.x0 < legend.x1 <= whole.x1
     assert legend.y1 <= whole.y1
     assert max(panel.y1 for panel in panels) < legend.y0
-    assert small_print.x1 <= whole.x1
-    assert 0 <= small_print.y0 < small_print.y1 < min(panel.y0 for panel in panels)
+    assert caption.x1 <= whole.x1
+    assert 0 <= caption.y0 < caption.y1 < min(panel.y0 for panel in panels)
 
 
 @pytest.mark.usefixtures("matplotlib")
-def test_many_data_sets_and_wild_names(tmp_path: Path) -> None:
+def test_many_data_sets_and_special_characters(tmp_path: Path) -> None:
     names = ["hwu64", "a$b$c", "d & <e>", "f_{g}", "h"]
     records = [made_up(tmp_path / "runs", name, "dna", history=dna_history()) for name in names]
     svg, _ = write_figure("3a", records, tmp_path)
@@ -112,7 +113,7 @@ def test_many_data_sets_and_wild_names(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("matplotlib")
 @pytest.mark.parametrize(("number", "needs"), [("3a", "run of dna"), ("4", "--neighbours"), ("5", "wscl")])
-def test_what_is_missing_is_said(tmp_path: Path, number: str, needs: str) -> None:
+def test_an_error_names_the_missing_runs(tmp_path: Path, number: str, needs: str) -> None:
     records = [made_up(tmp_path / "runs", "hwu64", "wscl")]
     write_map(records[0])
     with pytest.raises(InputError, match=needs):
@@ -128,7 +129,7 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("matplotlib")
 def test_another_method_has_its_own_file(tmp_path: Path) -> None:
     made_up(tmp_path / "runs", "hwu64", "down", history=dna_history(1))
-    records = chosen(read_all(tmp_path / "runs"), None)
+    records = choose_variant(read_all(tmp_path / "runs"), None)
     assert write_figure("3c", records, tmp_path, "down")[0].name == "figure3c-down.svg"
     with pytest.raises(InputError, match="needs a run of dna"):
         write_figure("3c", records, tmp_path)

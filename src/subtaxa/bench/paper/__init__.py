@@ -1,1 +1,1 @@
-"""The tables and figures of the paper, rebuilt from run records."""
+"""The tables and figures of the DNA paper, made from run records."""

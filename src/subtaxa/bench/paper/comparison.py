@@ -1,5 +1,8 @@
-"""Ours beside the paper's: first subtaxa's default method and what each part of it is worth, then every row of the
-paper's table 2 that was run, with difference, spread and both orders."""
+"""Our scores next to the published ones.
+
+The default method and its ablation come first, then every row of the paper's table 2 that was run, with the difference,
+the spread over the seeds and the ranks.
+"""
 
 from __future__ import annotations
 
@@ -11,65 +14,70 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
-from subtaxa.bench.paper import ablation, published
-from subtaxa.bench.paper.plan import TABLE2
-from subtaxa.bench.paper.render import NOTHING, Column, Section, Table, signed
-from subtaxa.bench.paper.summary import (
+from subtaxa.bench.paper import default_ablation, published
+from subtaxa.bench.paper.aggregation import (
     MEANING,
     MEASURES,
     PROTOCOLS,
     by_dataset,
     circumstances,
-    explained,
     folder_name,
     main_runs,
     mean_and_deviation,
-    of,
+    of_method,
+    protocols_note,
     run_names,
     scores,
-    scores_of_all,
+    scores_if_complete,
     spread,
     title,
 )
-from subtaxa.bench.records import Record, chosen
+from subtaxa.bench.paper.plan import TABLE2
+from subtaxa.bench.paper.table_files import MISSING, Column, Section, Table, signed
+from subtaxa.bench.records import Record, choose_variant
 from subtaxa.errors import InputError
 from subtaxa.methods.soft_dna_without import VARIANTS
 from subtaxa.settings import PRESETS
 
 DEFAULT = PRESETS["default"]["method"]
-SHOWN = ("clinc", "hwu64", "clinc-lt", "wos-part")  # the data sets of the default method, in their order
-BESIDE = ("DOWN", "DNA")  # the published rows beside it
+# Data sets of the default method's table, in order.
+SHOWN = ("clinc", "hwu64", "clinc-lt", "wos-part")
+# Published rows shown next to the default method.
+PUBLISHED = ("DOWN", "DNA")
 ROWS = {**TABLE2, "DOWN": "down"}
 NOTES = [
-    "paper, centroid: our figures by the two protocols (± standard deviation over the seeds); published: the paper's, "
-    "by the first of the two, and DOWN's as its authors gave them. difference: paper − published. Ranks: 1 is the best "
-    "of the rows shown, ours by the protocol paper.",
+    "paper, centroid: our scores by these protocols (± is the standard deviation over the seeds). published: the "
+    "paper's scores, by the protocol paper, and DOWN's scores as its authors reported them. difference: paper minus "
+    "published. rank: 1 is the best of the rows shown; ours is by the protocol paper.",
 ]
 
 
 def write_comparison(records: list[Record], out: Path, variant: str | None = None) -> str:
-    """Write compare.md, .csv and .tex from the main runs of a variant; returns the Markdown. If none is named, the
-    default method has main runs of its own: a user has it as it comes, whatever the paper's methods were given."""
-    apart = () if variant else (DEFAULT, *VARIANTS)  # however many they are, they do not choose for the others
-    kept = chosen([run for run in records if run.method not in apart], variant)
+    """Write compare.md, .csv and .tex from the main runs of a variant. Returns the Markdown.
+
+    Without a given variant, the default method uses its own main runs, with its own settings.
+    """
+    # The runs of the default method must not decide which variant the paper's methods use.
+    apart = () if variant else (DEFAULT, *VARIANTS)
+    kept = choose_variant([run for run in records if run.method not in apart], variant)
     own = kept if variant else records
     rows = [run for run in main_runs(kept) if run.method in ROWS.values() and run.dataset in published.BENCHMARKS]
-    ours = [run for run in main_runs(of(own, DEFAULT)) if run.dataset in SHOWN]
+    ours = [run for run in main_runs(of_method(own, DEFAULT)) if run.dataset in SHOWN]
     if not rows and not ours:
-        raise InputError("there is no run of a method of the paper on its data: begin with `subtaxa bench run`")
-    return comparison(rows, ours, ablation.rows_of(ours, own)).write(out)
+        raise InputError("no run uses a method and a data set of the paper: start one with `subtaxa bench run`")
+    return comparison(rows, ours, default_ablation.rows_of(ours, own)).write(out)
 
 
-def comparison(runs: list[Record], ours: list[Record], parts: ablation.Rows) -> Table:
-    """The runs of the paper's methods, those of the default method and those that tell what its parts are worth."""
+def comparison(runs: list[Record], ours: list[Record], parts: default_ablation.Rows) -> Table:
+    """The table from the runs of the paper's methods, of the default method and of its ablation."""
     sections, cells = _headline(ours) if ours else ([], [])
     if parts:
-        section, more = ablation.section(parts)
+        section, more = default_ablation.section(parts)
         sections.append(section)
         cells += more
     missing = []
     for name, members in by_dataset(runs).items():
-        there = {row: found for row, method in ROWS.items() if (found := of(members, method))}
+        there = {row: found for row, method in ROWS.items() if (found := of_method(members, method))}
         for measure in MEASURES:
             section, more = _section(name, measure, there)
             sections.append(section)
@@ -77,30 +85,30 @@ def comparison(runs: list[Record], ours: list[Record], parts: ablation.Rows) -> 
         lacking = [row for row in ROWS if row not in there]
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
     notes = [*NOTES, f"Made with {circumstances(runs)}."] if runs else []
-    caption = "Our figures beside the published ones (%)."
+    caption = "Our scores next to the published ones (%)."
     used = run_names([*ours, *chain(*parts.values()), *runs])
     return Table("compare", "Comparison", caption, sections, cells, notes, "; ".join(missing), used)
 
 
 def _headline(runs: list[Record]) -> tuple[list[Section], list[dict[str, Any]]]:
-    """The default method on each data set by every protocol, how long it takes, and the published figures beside it."""
+    """The default method on each data set by every protocol, with its time and the published scores."""
     found = by_dataset(runs)
     rows, cells = [], []
     for name in filter(found.__contains__, SHOWN):
         members, mark = found[name], " †" if name == "wos-part" else ""
-        ours = {measure: {key: scores_of_all(members, key, measure) for key in MEANING} for measure in MEASURES}
-        theirs = {measure: {row: _published(row, name, measure) for row in BESIDE} for measure in MEASURES}
-        minutes = spread(run.seconds["whole"] / 60 if _undisturbed(run) else None for run in members)
+        ours = {measure: {key: scores_if_complete(members, key, measure) for key in MEANING} for measure in MEASURES}
+        theirs = {measure: {row: _published(row, name, measure) for row in PUBLISHED} for measure in MEASURES}
+        minutes = spread(run.seconds["whole"] / 60 if _has_meaningful_time(run) else None for run in members)
         row = [title(name) + mark, str(len(members))]
-        row += [str(ours[measure][key] or NOTHING) for key in MEANING for measure in MEASURES]
-        row += [f"{minutes.mean:.1f}" if minutes else NOTHING]
-        rows.append(row + [_number(theirs[measure][key]) for key in BESIDE for measure in MEASURES])
+        row += [str(ours[measure][key] or MISSING) for key in MEANING for measure in MEASURES]
+        row += [f"{minutes.mean:.1f}" if minutes else MISSING]
+        rows.append(row + [_number(theirs[measure][key]) for key in PUBLISHED for measure in MEASURES])
         cells += [
             {"dataset": title(name), "measure": measure.upper(), "row": "subtaxa", "method": DEFAULT}
             | {"seeds": len(members)}
             | {field: value for key in MEANING for field, value in mean_and_deviation(key, ours[measure][key]).items()}
             | {"minutes": minutes and minutes.mean}
-            | {f"published_{key.lower()}": theirs[measure][key] for key in BESIDE}
+            | {f"published_{key.lower()}": theirs[measure][key] for key in PUBLISHED}
             | {"published_of": published.BENCHMARKS.get(name, ""), "runs": "; ".join(map(folder_name, members))}
             for measure in MEASURES
         ]
@@ -108,23 +116,23 @@ def _headline(runs: list[Record]) -> tuple[list[Section], list[dict[str, Any]]]:
     columns = [Column("data set"), Column("seeds")]
     columns += [Column(measure.upper(), protocol) for protocol in MEANING for measure in MEASURES]
     columns += [Column(f"minutes on {cores} cores")]
-    columns += [Column(measure.upper(), f"published {row}") for row in BESIDE for measure in MEASURES]
+    columns += [Column(measure.upper(), f"published {row}") for row in PUBLISHED for measure in MEASURES]
     notes = [
-        explained(MEANING),
-        "minutes: a whole run with its scoring, the mean of the runs that had all cores and were never stopped. "
-        "published: DNA's figures as in its paper, by the protocol paper, and DOWN's as its authors gave them.",
+        protocols_note(MEANING),
+        "minutes: a whole run with its scoring, averaged over the runs that used all cores and were not interrupted. "
+        "published: DNA's scores by the protocol paper, and DOWN's scores as its authors reported them.",
         *published.notes(list(found)),
         f"Made with {circumstances(runs)}: {', '.join(run_names(runs))}.",
     ]
     caption = (
-        f"subtaxa's default method ({DEFAULT}) by each protocol, beside the published figures (%). "
+        f"subtaxa's default method ({DEFAULT}) by each protocol, next to the published scores (%). "
         "± is the standard deviation over the seeds."
     )
     return [Section(f"subtaxa, default method {DEFAULT}", columns, rows, " ".join(notes), caption)], cells
 
 
-def _undisturbed(run: Record) -> bool:
-    """Its time is worth telling: it ran in one piece and on all cores."""
+def _has_meaningful_time(run: Record) -> bool:
+    """Whether a run used all cores and was not interrupted."""
     return not run.seconds["resumed"] and run.machine["threads"] == run.machine["cores"]
 
 
@@ -160,23 +168,23 @@ def _section(name: str, measure: str, there: dict[str, list[Record]]) -> tuple[S
     columns += [Column(published.heading(name)), Column("difference")]
     columns += [Column("ours", "rank"), Column("published", "rank")]
     orders = ", ".join(f"{_number(agreement[key])} ({key})" for key in PROTOCOLS)
-    note = f"Spearman's rank correlation of our order with the published one: {orders}; {len(there)} rows."
+    note = f"Spearman's rank correlation between our order and the published one: {orders}; {len(there)} rows."
     note = " ".join([note, *published.notes([name])])
-    beside = " beside the published WOS †" if name == "wos-part" else ""
-    return Section(f"{title(name)}{beside}, {measure.upper()}", columns, rows, note), cells
+    suffix = ", with the published WOS †" if name == "wos-part" else ""
+    return Section(f"{title(name)}{suffix}, {measure.upper()}", columns, rows, note), cells
 
 
 def _ranks(values: list[float]) -> NDArray[np.int64]:
-    """1 for the largest; equal ones share the better rank."""
+    """1 for the largest value. Equal values share the better rank."""
     return rankdata(-np.round(values, 4), method="min").astype(np.int64)
 
 
 def _agreement(ours: list[float], theirs: list[float]) -> float | None:
-    """Spearman's rank correlation; None if there is no order to speak of."""
+    """Spearman's rank correlation, or None if the values have no meaningful order."""
     if len(ours) < 3 or len(set(ours)) == 1 or len(set(theirs)) == 1:
         return None
     return float(spearmanr(ours, theirs).statistic)
 
 
 def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}".replace("-", "−")
+    return MISSING if value is None else f"{value:.2f}".replace("-", "−")

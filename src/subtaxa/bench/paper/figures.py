@@ -1,4 +1,4 @@
-"""Figures 3a to 3c, 4, 5 and 7 of the paper, from run records. How they look is in style.py."""
+"""Figures 3a to 3c, 4, 5 and 7 of the paper, made from run records. report/style.py defines their style."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.bench.paper.summary import (
+from subtaxa.bench.paper.aggregation import (
     MEASURES,
     STAGES,
     Spread,
@@ -15,10 +15,10 @@ from subtaxa.bench.paper.summary import (
     circumstances,
     epochs,
     main_runs,
-    of,
+    of_method,
     run_names,
+    runs_by_value,
     scores,
-    sweep,
     title,
 )
 from subtaxa.bench.records import MAP, Record
@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RANGE = "from the lowest to the highest seed. "
+RANGE = "range over the seeds. "
 SCORE = "score on the test texts (%)"
-METHODS = {"wscl": "WSCL", "dna": "DNA"}  # of figure 5, whatever the method asked for
-Place = tuple[float, float, str]  # x, y and the coarse label of a text
-Points = Mapping[int, Spread]  # a curve: x, and y over the seeds
+# Methods of figure 5, which has no other.
+METHODS = {"wscl": "WSCL", "dna": "DNA"}
+# x, y and the coarse label of a text.
+MapPoint = tuple[float, float, str]
+# A curve: x, and y over the seeds.
+Points = Mapping[int, Spread]
 
 
 def write_figure(number: str, records: list[Record], out: Path, method: str = "dna") -> list[Path]:
-    """Write figure<number>.svg and .png, of another method than DNA with its name; returns their paths."""
+    """Write figure<number>.svg and .png and return their paths. Methods other than DNA are part of the file name."""
     draw: dict[str, Callable[[list[Record], str], Figure]] = {
         "3a": neighbour_accuracy,
         "3b": neighbour_count,
@@ -78,15 +81,15 @@ def influence_of_m(records: list[Record], method: str = "dna") -> Figure:
 
 
 def maps(records: list[Record], method: str = "dna") -> Figure:
-    """The test texts on a plane, by WSCL and by DNA, with a colour and marker for each coarse label."""
+    """Maps of the test texts by WSCL and by DNA, with a colour and a marker for each coarse label."""
     runs = _pair(main_runs(records))
-    places = [_read_map(run) for run in runs]
-    labels = sorted({label for rows in places for _, _, label in rows})
+    points = [_read_map(run) for run in runs]
+    labels = sorted({label for rows in points for _, _, label in rows})
     looks = [(style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]) for i in range(len(labels))]
-    small = f"t-SNE of the test texts of {title(runs[0].dataset)}, by coarse label. {_small_print(runs)}"
+    small = f"t-SNE of the test texts of {title(runs[0].dataset)}, by coarse label. {_caption(runs)}"
     figure = style.canvas(style.WIDE, 3.5 + 0.17 * -(-len(labels) // 6), small)
     handles: list[Any] = []
-    for panel, run, rows in zip(figure.subplots(1, 2), runs, places, strict=True):
+    for panel, run, rows in zip(figure.subplots(1, 2), runs, points, strict=True):
         panel.set_title(f"{METHODS[run.method]}, ACC {run.score('paper', 'acc'):.1f}", loc="left", fontweight="bold")
         _square(panel, rows)
         handles = [
@@ -114,8 +117,8 @@ def maps(records: list[Record], method: str = "dna") -> Figure:
     return figure
 
 
-def _square(panel: Axes, rows: list[Place]) -> None:
-    """A square without scales that holds all points: distances on such a map have no unit."""
+def _square(panel: Axes, rows: list[MapPoint]) -> None:
+    """Make the panel a square that holds all points, without scales, because distances on the map have no unit."""
     x, y = [row[0] for row in rows], [row[1] for row in rows]
     half = 0.53 * max(max(x) - min(x), max(y) - min(y), 1.0)
     middle = (max(x) + min(x)) / 2, (max(y) + min(y)) / 2
@@ -125,15 +128,17 @@ def _square(panel: Axes, rows: list[Place]) -> None:
 
 
 def _by_epoch(records: list[Record], method: str, keys: Mapping[str, str], y: str, scale: float) -> Figure:
-    """Curves of the epochs of DNA, a panel for each data set."""
+    """Curves over the epochs of a method, one panel for each data set."""
     from matplotlib.ticker import MaxNLocator
 
-    found = {name: runs for name, runs in by_dataset(of(main_runs(records), method)).items() if any(map(epochs, runs))}
+    found = {
+        name: runs for name, runs in by_dataset(of_method(main_runs(records), method)).items() if any(map(epochs, runs))
+    }
     if not found:
-        raise InputError(f"this figure needs a run of {method}: `subtaxa bench run --method {method}` makes one")
+        raise InputError(f"this figure needs a run of {method}: start one with `subtaxa bench run --method {method}`")
     used = [run for runs in found.values() for run in runs]
     several = f"Bands: {RANGE}" if any(len(runs) > 1 for runs in found.values()) else ""
-    figure, axes = style.panels([title(name) for name in found], y, "epoch", several + _small_print(used))
+    figure, axes = style.panels([title(name) for name in found], y, "epoch", several + _caption(used))
     for panel, runs in zip(axes, found.values(), strict=True):
         curves = {label: _epoch_points(runs, key, scale) for label, key in keys.items()}
         handles = _draw(panel, curves)
@@ -151,19 +156,19 @@ def _epoch_points(runs: list[Record], key: str, scale: float) -> Points:
 
 
 def _by_setting(records: list[Record], method: str, setting: str, x: str) -> Figure:
-    """ACC, ARI and NMI of DNA over one setting, a panel for each data set; the value of the main runs is marked."""
+    """ACC, ARI and NMI over one setting, one panel for each data set. A line marks the value of the main runs."""
     from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-    found = sweep(records, method, setting)
+    found = runs_by_value(records, method, setting)
     if not found:
         option = setting.replace("_", "-")
         raise InputError(
-            f"this figure needs runs of {method} that differ in one setting: `subtaxa bench run --{option} N`"
+            f"this figure needs runs of {method} with several values: start them with `subtaxa bench run --{option} N`"
         )
     main = {run.folder for run in main_runs(records)}
     used = [run for points in found.values() for runs in points.values() for run in runs]
     several = f"Bars: {RANGE}" if any(len(runs) > 1 for points in found.values() for runs in points.values()) else ""
-    small = f"Dotted line: the value of the main runs. {several}{_small_print(used)}"
+    small = f"Dotted line: the value of the main runs. {several}{_caption(used)}"
     figure, axes = style.panels([title(name) for name in found], SCORE, x, small)
     for panel, points in zip(axes, found.values(), strict=True):
         for value, runs in points.items():
@@ -184,7 +189,7 @@ def _by_setting(records: list[Record], method: str, setting: str, x: str) -> Fig
 
 
 def _draw(panel: Axes, curves: Mapping[str, Points], bars: bool = False) -> list[Any]:
-    """Each curve in its own colour, marker and line, with the range of the seeds; returns what a legend needs."""
+    """Draw each curve in its own style with the range over the seeds. Returns the handles for a legend."""
     handles = []
     for (label, points), (colour, marker, line) in zip(curves.items(), style.CURVES, strict=False):
         x, means = list(points), [point.mean for point in points.values()]
@@ -200,25 +205,27 @@ def _draw(panel: Axes, curves: Mapping[str, Points], bars: bool = False) -> list
 
 
 def _columns(figure: Figure, number: int) -> int:
-    """How many entries of a legend go side by side: a narrow figure has no room for four."""
+    """The number of columns of a legend. A narrow figure has no space for four."""
     return 2 if number > 3 and figure.get_figwidth() < style.WIDE else number
 
 
-def _small_print(runs: Sequence[Record]) -> str:
+def _caption(runs: Sequence[Record]) -> str:
     return f"Runs: {', '.join(run_names(runs))}; {circumstances(list(runs))}."
 
 
 def _pair(runs: Iterable[Record]) -> list[Record]:
-    """WSCL's and DNA's run with the same data and seed, HWU64 first."""
+    """A run of WSCL and one of DNA with the same data and seed, preferably on HWU64."""
     for members in by_dataset(run for run in runs if (run.folder / MAP).exists()).values():
-        seeds = [{run.seed: run for run in of(members, method)} for method in METHODS]
+        seeds = [{run.seed: run for run in of_method(members, method)} for method in METHODS]
         common = sorted(set.intersection(*map(set, seeds)))
         if common:
             return [found[common[0]] for found in seeds]
-    raise InputError("figure 5 needs a run of wscl and one of dna with the same seed: run them first")
+    raise InputError(
+        "figure 5 needs a run of wscl and one of dna with the same seed: start them with `subtaxa bench run`"
+    )
 
 
-def _read_map(run: Record) -> list[Place]:
-    """Where each test text lies, and its coarse label."""
+def _read_map(run: Record) -> list[MapPoint]:
+    """The position of each test text and its coarse label."""
     with (run.folder / MAP).open(encoding="utf-8", newline="") as file:
         return [(float(row["x"]), float(row["y"]), row["coarse"]) for row in csv.DictReader(file)]

@@ -1,4 +1,4 @@
-"""The paper's own figures, and DOWN's as its authors gave them, from the files in paper/."""
+"""The published scores of the paper, and those of DOWN as its authors reported them, from the CSV files here."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-BENCHMARKS = {"hwu64": "hwu64", "clinc": "clinc", "wos": "wos", "wos-part": "wos"}  # ours: the paper's
+# Our data sets and the paper's data sets that they are compared with.
+BENCHMARKS = {"hwu64": "hwu64", "clinc": "clinc", "wos": "wos", "wos-part": "wos"}
 WOS_PART = (
-    "† WOS-part is not the published WOS benchmark: it has fewer and other training texts of the same classes and the "
-    "same test texts. The published figures are those of the whole WOS, for orientation only."
+    "† WOS-part is not the published WOS benchmark: its training texts are fewer and different, with the same classes "
+    "and the same test texts. The published scores are those of the whole WOS and are not comparable."
 )
 COUNTS = ("coarse", "fine", "train", "test")
 
@@ -21,7 +22,7 @@ def _rows(name: str) -> tuple[dict[str, str], ...]:
 
 
 def heading(dataset: str) -> str:
-    """What the published figures beside a data set's are called."""
+    """The column heading of the published scores next to ours."""
     return "published WOS †" if dataset == "wos-part" else "published"
 
 
@@ -30,25 +31,25 @@ def notes(datasets: list[str]) -> list[str]:
 
 
 def counts(dataset: str) -> dict[str, int]:
-    """Table 1: coarse and fine categories, training and test texts; empty for data that the paper has not."""
+    """Table 1: coarse and fine categories, training and test texts. Empty for data sets that the paper does not use."""
     rows = {row["dataset"].lower(): row for row in _rows("table1_datasets.csv")}
     row = rows.get(BENCHMARKS.get(dataset, ""))
     return {name: int(row[name]) for name in COUNTS} if row else {}
 
 
 def score(row: str, dataset: str, measure: str) -> float:
-    """Table 2: one figure by the paper's row name; DOWN's line says more after its name."""
+    """Table 2: one score, by the row name of the paper. The row of DOWN has a remark after its name."""
     rows = {found["method"].split(" (")[0]: found for found in _rows("table2.csv")}
     return float(rows[row][f"{BENCHMARKS[dataset]}_{measure}"])
 
 
 def ablation(row: str, dataset: str, measure: str) -> float | None:
-    """Table 3, which the paper has for HWU64 only."""
+    """Table 3: one score. The paper has this table for HWU64 only."""
     rows = {found["model"]: found for found in _rows("table3_hwu64_ablation.csv")}
     return float(rows[row][measure]) if dataset == "hwu64" else None
 
 
 def neighbour_accuracy(stage: str, dataset: str) -> float | None:
-    """Table 4, by the name of the filter."""
+    """Table 4: the accuracy of the neighbours after a filter, given its name."""
     rows = {found["filter"]: found for found in _rows("table4_neighbour_accuracy.csv")}
     return float(rows[stage][BENCHMARKS[dataset]]) if dataset in BENCHMARKS else None

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 of the paper, from run records: ours, and the published figures where the paper has them."""
+"""Tables 1 to 4 of the paper, made from run records, with the published values where the paper has them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.bench.paper import published
-from subtaxa.bench.paper.plan import LATER, PRACTICE, TABLE2, TABLE3
-from subtaxa.bench.paper.render import NOTHING, Bold, Column, Section, Table
-from subtaxa.bench.paper.summary import (
+from subtaxa.bench.paper.aggregation import (
     MEASURES,
     PROTOCOLS,
     STAGES,
@@ -17,36 +15,38 @@ from subtaxa.bench.paper.summary import (
     by_dataset,
     circumstances,
     epochs,
-    explained,
     folder_name,
     main_runs,
     mean_and_deviation,
-    of,
+    of_method,
+    protocols_note,
     run_names,
     scores,
     spread,
     title,
 )
+from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3
+from subtaxa.bench.paper.table_files import MISSING, Bold, Column, Section, Table
 from subtaxa.bench.records import Record
 from subtaxa.errors import InputError
 
 SPREAD = "± is the standard deviation over the seeds."
-PROTOCOL = explained(PROTOCOLS)
-TOLD = [row for row, method in PRACTICE.items() if method.endswith("-per-label")]
-TOLD_NOTE = (
-    "‡ is told more than the others and is not ranked with them: by the protocol paper the coarse label of each test "
-    "text, and k-means also how many categories each label has."
+PROTOCOL = protocols_note(PROTOCOLS)
+WITH_ADVANTAGE = [row for row, method in BASELINE_ROWS.items() if method.endswith("-per-label")]
+ADVANTAGE_NOTE = (
+    "‡ has an advantage and is not ranked with the others: by the protocol paper it uses the coarse label of each test "
+    "text, and k-means also uses the number of categories of each label."
 )
 
 
 def write_table(number: str, records: list[Record], out: Path) -> str:
-    """Write table<number>.md, .csv and .tex from the main runs; returns the Markdown."""
+    """Write table<number>.md, .csv and .tex from the main runs. Returns the Markdown."""
     runs = main_runs(records)
     return {"1": table1, "2": table2, "3": table3, "4": table4}[number](runs).write(out)
 
 
 def table1(runs: list[Record]) -> Table:
-    """The data: what was read, and what the paper counts."""
+    """The data sets: the counts that were read and the published counts."""
     columns = [Column("data set"), *(Column(name, "read") for name in published.COUNTS)]
     columns += [Column(name, "published") for name in published.COUNTS]
     rows, cells, notes = [], [], dict.fromkeys(published.notes([run.dataset for run in runs]))
@@ -55,7 +55,7 @@ def table1(runs: list[Record]) -> Table:
             used = [run for run in members if tuple(run.data[key] for key in published.COUNTS) == found]
             theirs = published.counts(name)
             mark = " †" if name == "wos-part" else ""
-            paper = [f"{theirs[key]:,}" if theirs else NOTHING for key in published.COUNTS]
+            paper = [f"{theirs[key]:,}" if theirs else MISSING for key in published.COUNTS]
             rows.append([title(name) + mark, *(f"{number:,}" for number in found), *paper])
             cells.append(
                 {"dataset": title(name), **dict(zip(published.COUNTS, found, strict=True))}
@@ -69,9 +69,9 @@ def table1(runs: list[Record]) -> Table:
 
 
 def table2(runs: list[Record]) -> Table:
-    """Every method on every data set, by both protocols."""
+    """Every method on every data set, by the protocols `paper` and `centroid`."""
     ladder = set(TABLE3.values()) - set(TABLE2.values())
-    known = {*PRACTICE.values(), *TABLE2.values(), *LATER.values()}
+    known = {*BASELINE_ROWS.values(), *TABLE2.values(), *LATER.values()}
     used = [run for run in runs if run.method not in ladder]
     own = {name: name for name in sorted({run.method for run in used} - known)}
     columns = [Column("method"), Column("seeds"), *_score_columns(), Column("s/epoch"), Column("peak MB")]
@@ -79,39 +79,46 @@ def table2(runs: list[Record]) -> Table:
     for name, members in by_dataset(used).items():
         rows: list[list[str]] = []
         lacking: list[str] = []
-        for group in (PRACTICE, TABLE2, LATER, own):
-            there = {row: found for row, method in group.items() if (found := of(members, method))}
+        for group in (BASELINE_ROWS, TABLE2, LATER, own):
+            there = {row: found for row, method in group.items() if (found := of_method(members, method))}
             rows += [[]] if rows and there else []
             rows += [
-                [f"{row} ‡" if row in TOLD else row, str(len(found)), *_scores(found), *_costs(found)]
+                [f"{row} ‡" if row in WITH_ADVANTAGE else row, str(len(found)), *_scores(found), *_costs(found)]
                 for row, found in there.items()
             ]
             cells += [{"dataset": title(name), "row": row, **_cells(found)} for row, found in there.items()]
             lacking += [row for row in group if row not in there and group is not own]
         sections.append(Section(title(name), columns, _best_in_bold(rows, range(2, 2 + len(_score_columns())))))
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
-    notes = [SPREAD, PROTOCOL, *_encoder_note(used), *_told_note(used), f"Bold: the best of its column. {_made(used)}"]
+    notes = [
+        SPREAD,
+        PROTOCOL,
+        *_encoder_note(used),
+        *_advantage_note(used),
+        f"Bold: the best of each column. {_made(used)}",
+    ]
     caption = "All methods: ACC, ARI and NMI (%), time and memory."
     return Table("table2", "Table 2", caption, sections, cells, notes, "; ".join(missing), run_names(used))
 
 
 def table3(runs: list[Record]) -> Table:
-    """The ablation ladder, on every data set where two of its rungs were run."""
+    """The paper's ablation, on every data set with at least two of its rows."""
     rungs = [run for run in runs if run.method in TABLE3.values()]
     shown = {name: found for name, found in by_dataset(rungs).items() if len({run.method for run in found}) > 1}
     if not shown:
-        raise InputError(f"table 3 needs runs of two of {', '.join(TABLE3.values())} on one data set: run them first")
+        methods = ", ".join(TABLE3.values())
+        raise InputError(f"table 3 needs runs of two of {methods} on one data set: start them with `subtaxa bench run`")
     sections, cells, missing = [], [], []
     for name, members in shown.items():
         compared = name == "hwu64"
         columns = [Column("model"), Column("seeds"), *_score_columns()]
         columns += [Column(measure.upper(), "published") for measure in MEASURES if compared]
-        there = {row: found for row, method in TABLE3.items() if (found := of(members, method))}
+        there = {row: found for row, method in TABLE3.items() if (found := of_method(members, method))}
         rows = []
         for row, found in there.items():
             theirs = {measure: published.ablation(row, name, measure) for measure in MEASURES}
-            beside = [_number(theirs[measure]) for measure in MEASURES] if compared else []
-            rows.append([row, str(len(found)), *_scores(found), *beside])
+            published_scores = [_number(theirs[measure]) for measure in MEASURES] if compared else []
+            rows.append([row, str(len(found)), *_scores(found), *published_scores])
             cells.append(
                 {"dataset": title(name), "row": row, **_cells(found)}
                 | {f"published_{measure}": theirs[measure] for measure in MEASURES}
@@ -120,7 +127,7 @@ def table3(runs: list[Record]) -> Table:
         lacking = [row for row in TABLE3 if row not in there]
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
     used = [run for members in shown.values() for run in members]
-    caption = "The ablation: each row adds one part to the row above (%)."
+    caption = "The paper's ablation: each row adds one part to the row above (%)."
     return Table(
         "table3",
         "Table 3",
@@ -134,14 +141,14 @@ def table3(runs: list[Record]) -> Table:
 
 
 def table4(runs: list[Record]) -> Table:
-    """The neighbours of the first retrieval after each filter: how many are right, how many are left."""
-    found = by_dataset(of(runs, "dna"))
+    """The neighbours of the first retrieval after each filter: how many are right and how many are left."""
+    found = by_dataset(of_method(runs, "dna"))
     first = {
         name: [row for run in members for row in epochs(run) if row["epoch"] == 1] for name, members in found.items()
     }
     first = {name: rows for name, rows in first.items() if any("accuracy_knn" in row for row in rows)}
     if not first:
-        raise InputError("table 4 needs a run of dna: `subtaxa bench run --method dna` makes one")
+        raise InputError("table 4 needs a run of dna: start one with `subtaxa bench run --method dna`")
     columns, rows, cells = [Column("filter")], [[stage] for stage in STAGES.values()], []
     for name, logs in first.items():
         theirs = [published.neighbour_accuracy(stage, name) for stage in STAGES.values()]
@@ -162,8 +169,8 @@ def table4(runs: list[Record]) -> Table:
             )
     used = [run for name in first for run in found[name]]
     notes = [
-        "accuracy: share of the neighbours with the text's own fine category (%), at the first retrieval; "
-        "left: neighbours per text. A text does not count as its own neighbour.",
+        "accuracy: share of the neighbours that have the fine category of the text (%), at the first retrieval. "
+        "left: neighbours per text. A text is not counted as its own neighbour.",
         SPREAD,
         *published.notes(list(first)),
         _made(used),
@@ -187,11 +194,11 @@ def _seconds_and_memory(runs: list[Record]) -> tuple[Spread | None, Spread | Non
 
 def _costs(runs: list[Record]) -> list[str]:
     seconds, memory = _seconds_and_memory(runs)
-    return [f"{seconds.mean:.1f}" if seconds else NOTHING, f"{max(memory.values):,.0f}" if memory else NOTHING]
+    return [f"{seconds.mean:.1f}" if seconds else MISSING, f"{max(memory.values):,.0f}" if memory else MISSING]
 
 
 def _cells(runs: list[Record]) -> dict[str, Any]:
-    """A row of the CSV: the same as plain numbers, and the folders."""
+    """A row of the CSV file: unformatted numbers and the folders of the runs."""
     row: dict[str, Any] = {"method": runs[0].method, "seeds": len(runs)}
     for protocol in PROTOCOLS:
         for measure in MEASURES:
@@ -205,10 +212,10 @@ def _runs(runs: list[Record]) -> str:
     return "; ".join(map(folder_name, runs))
 
 
-def _best_in_bold(rows: list[list[str]], places: range) -> list[list[str]]:
-    """The same rows; in each of the columns the largest number is bold, but for the rows that are told more."""
+def _best_in_bold(rows: list[list[str]], columns: range) -> list[list[str]]:
+    """The same rows with the largest number of each column in bold. Rows with an advantage are not ranked."""
     ranked = [row for row in rows if row and not row[0].endswith("‡")]
-    best = {i: max((float(row[i].split()[0]) for row in ranked), default=math.nan) for i in places}
+    best = {i: max((float(row[i].split()[0]) for row in ranked), default=math.nan) for i in columns}
     return [
         [
             Bold(cell) if row in ranked and i in best and float(cell.split()[0]) == best[i] else cell
@@ -219,7 +226,7 @@ def _best_in_bold(rows: list[list[str]], places: range) -> list[list[str]]:
 
 
 def _number(value: float | Spread | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+    return MISSING if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _percent(share: float | None) -> float | None:
@@ -234,9 +241,11 @@ def _encoder_note(runs: list[Record]) -> list[str]:
     encoders = {str(run.settings["encoder"]) for run in runs if run.method in TABLE2.values()}
     other = sorted(name for name in encoders if "bert" not in name.lower())
     return (
-        [f"BERT in a row's name stands for the runs' encoder ({', '.join(other)}), which is not BERT."] if other else []
+        [f"BERT in the name of a row stands for the encoder of the runs ({', '.join(other)}), which is not BERT."]
+        if other
+        else []
     )
 
 
-def _told_note(runs: list[Record]) -> list[str]:
-    return [TOLD_NOTE] if {PRACTICE[row] for row in TOLD} & {run.method for run in runs} else []
+def _advantage_note(runs: list[Record]) -> list[str]:
+    return [ADVANTAGE_NOTE] if {BASELINE_ROWS[row] for row in WITH_ADVANTAGE} & {run.method for run in runs} else []
