@@ -1,4 +1,4 @@
-"""The benchmark data in the authors' layout, and any file of a user's as a benchmark."""
+"""The benchmark data in the authors' layout, and any other file as a benchmark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_csv(path: Path, rows: Rows) -> Path:
 
 
 def clinc(folder: Path, per_intent: int = 3, seed: int = 0) -> list[tuple[str, str]]:
-    """CLINC's layout in small; returns the training rows in the order of the file."""
+    """A small data set in CLINC's layout. Returns the training rows in the order of the file."""
     rows = [(f"{i} {intent}", intent) for intents in DOMAINS.values() for intent in intents for i in range(per_intent)]
     random.Random(seed).shuffle(rows)
     write_tsv(folder / "clinc" / "train.tsv", rows)
@@ -59,13 +59,13 @@ def test_clinc_takes_the_domains_as_coarse_labels(tmp_path: Path) -> None:
     assert (data.n_coarse, data.n_fine) == (2, 5)
 
 
-def test_a_category_that_only_the_test_texts_have_counts(tmp_path: Path) -> None:
+def test_categories_of_the_test_texts_count_too(tmp_path: Path) -> None:
     write_tsv(tmp_path / "hwu64" / "train.tsv", [("wake me", "alarm_set")])
     write_tsv(tmp_path / "hwu64" / "test.tsv", [("stop it", "alarm_remove"), ("wake me", "alarm_set")])
     assert load("hwu64", tmp_path).n_fine == 2
 
 
-def test_hwu64_skips_ragged_rows_and_says_so(tmp_path: Path) -> None:
+def test_hwu64_skips_and_reports_ragged_rows(tmp_path: Path) -> None:
     good = [("wake me up", "alarm_set"), ("what time is it in rome", "datetime_convert_zone"), ("dim it", "iot")]
     ragged = [("stray\ttab", "alarm_set"), ("no label at all",), ("  ", "alarm_set"), ("a", "b", "c", "d")]
     write_tsv(tmp_path / "hwu64" / "train.tsv", [good[0], ragged[0], good[1], *ragged[1:], good[2]])
@@ -92,13 +92,14 @@ def test_a_quoted_text_may_contain_a_tab(tmp_path: Path) -> None:
     assert (data.train.skipped, data.test.skipped) == (0, 0)
 
 
-def test_counts_that_differ_from_the_published_ones_are_told(tmp_path: Path) -> None:
+def test_counts_that_differ_from_the_published_ones_are_reported(tmp_path: Path) -> None:
     write_tsv(tmp_path / "wos" / "train.tsv", [(f"abstract {i}", f"{i % 7}.{i % 34}") for i in range(7 * 34)])
     write_tsv(tmp_path / "wos" / "test.tsv", [("another", "0.0")])
     data = load("wos", tmp_path)
     assert data.n_coarse == 7
     assert set(data.train.coarse) == set("0123456")
-    assert data.notes == (  # nothing is said of the seven coarse labels, which are as published
+    # The seven coarse labels are as published, so there is no note on them.
+    assert data.notes == (
         "wos: 238 fine labels, published 34",
         "wos: 238 training texts, published 8,362",
         "wos: 1 test texts, published 2,420",
@@ -109,7 +110,7 @@ def test_counts_that_differ_from_the_published_ones_are_told(tmp_path: Path) -> 
     ("name", "missing"), [("hwu64", "hwu64/train.tsv"), ("wos", "wos/train.tsv"), ("wos-part", "wos/train_part.tsv")]
 )
 def test_a_missing_file_is_named(tmp_path: Path, name: str, missing: str) -> None:
-    with pytest.raises(InputError, match="name the folder of the authors' files with --data") as caught:
+    with pytest.raises(InputError, match="give the folder of the authors' files with --data") as caught:
         load(name, tmp_path)
     one_sentence(caught.value, tmp_path / missing)
 
@@ -141,15 +142,15 @@ def test_an_intent_without_a_domain_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("header", ["text", "id\ttext\tlabel", "text,label"])
-def test_a_wrong_header_is_told(tmp_path: Path, header: str) -> None:
+def test_a_wrong_header_is_an_error(tmp_path: Path, header: str) -> None:
     write_tsv(tmp_path / "hwu64" / "train.tsv", [("wake me", "alarm_set")], header)
-    with pytest.raises(InputError, match="a header of two columns") as caught:
+    with pytest.raises(InputError, match="a header with two columns") as caught:
         load("hwu64", tmp_path)
     one_sentence(caught.value, tmp_path / "hwu64" / "train.tsv")
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\xff" * 40, b"\x93text\tlabel\nx\ty\n"])
-def test_a_file_that_is_no_text_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "hwu64" / "train.tsv"
     path.parent.mkdir()
     path.write_bytes(content)
@@ -158,7 +159,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path, content: bytes) -> None
     one_sentence(caught.value, path)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_header(tmp_path: Path) -> None:
     for name in ("train", "test"):
         write_tsv(tmp_path / "hwu64" / f"{name}.tsv", [("wake me", "alarm_set")], "\ufefftext\tlabel")
     assert rows_of(load("hwu64", tmp_path).train) == [("wake me", "alarm", "alarm_set")]
@@ -182,10 +183,10 @@ def test_clinc_lt_keeps_the_first_texts_of_each_intent_in_file_order(tmp_path: P
     assert sorted(zip(data.train.texts, data.train.fine, strict=True)) == sorted(slow)
     sizes = Counter(data.train.fine)
     assert sizes == {"book": 120, "cancel": 52, "visa": 32, "balance": 120, "card": 52}
-    assert len(data.test) == 2  # stays as it is
+    assert len(data.test) == 2
 
 
-def test_clinc_lt_depends_on_the_order_of_the_file_and_the_others_do_not(tmp_path: Path) -> None:
+def test_only_clinc_lt_depends_on_the_order_of_the_file(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     clinc(first, per_intent=130, seed=0)
     clinc(second, per_intent=130, seed=1)
@@ -195,7 +196,7 @@ def test_clinc_lt_depends_on_the_order_of_the_file_and_the_others_do_not(tmp_pat
     assert load("clinc-lt", first).train.coarse == load("clinc-lt", second).train.coarse
 
 
-def test_limited_is_always_the_same_part_of_the_training_texts(tmp_path: Path) -> None:
+def test_limited_always_takes_the_same_sample_of_the_training_texts(tmp_path: Path) -> None:
     clinc(tmp_path, per_intent=20)
     data = load("clinc", tmp_path)
     some = data.limited(30)
@@ -205,11 +206,11 @@ def test_limited_is_always_the_same_part_of_the_training_texts(tmp_path: Path) -
     assert some == data.limited(30)
     assert some.fingerprint != data.fingerprint
     assert (some.name, some.notes, some.settings) == (data.name, data.notes, data.settings)
-    assert len(set(some.train.coarse)) == 2  # a mixture, not the head of the sorted rows
+    assert len(set(some.train.coarse)) == 2  # It is a sample, not the first of the sorted rows.
     assert data.limited(None) is data.limited(100) is data.limited(10**6) is data
 
 
-def test_a_fingerprint_tells_data_apart() -> None:
+def test_different_data_have_different_fingerprints() -> None:
     part = Part.of(["a", "b"], ["x", "x"], ["1", "2"])
     data = Dataset("d", part, part)
     assert data.fingerprint == Dataset("other name", part, part).fingerprint
@@ -226,7 +227,7 @@ def own_file(folder: Path, rows: Rows = OWN, header: Sequence[str] = ("message",
     return write_csv(folder / "tickets.csv", [header, *rows])
 
 
-def test_a_file_of_ones_own_is_held_out_by_category(tmp_path: Path) -> None:
+def test_the_test_set_of_a_file_is_a_share_of_each_category(tmp_path: Path) -> None:
     data = from_file(own_file(tmp_path), None, "department", "fine")
     assert data.name == "tickets.csv"
     assert Counter(rows_of(data.train)) + Counter(rows_of(data.test)) == Counter(OWN)
@@ -235,20 +236,20 @@ def test_a_file_of_ones_own_is_held_out_by_category(tmp_path: Path) -> None:
     assert data.settings == {"neighbours": "auto"}
 
 
-def test_the_order_of_the_rows_of_ones_own_file_is_no_matter(tmp_path: Path) -> None:
+def test_the_order_of_the_rows_of_a_file_does_not_matter(tmp_path: Path) -> None:
     shuffled = random.Random(1).sample(OWN, len(OWN))
     first = from_file(own_file(tmp_path / "a"), None, "department", "fine")
     second = from_file(own_file(tmp_path / "b", shuffled), None, "department", "fine")
     assert first == second
 
 
-def test_a_category_of_one_text_stays_for_training(tmp_path: Path) -> None:
+def test_a_category_with_one_text_is_used_for_training(tmp_path: Path) -> None:
     data = from_file(own_file(tmp_path, [*OWN, ("alone", "post", "once")]), None, "department", "fine")
     assert "once" in data.train.fine
     assert "once" not in data.test.fine
 
 
-def test_rows_without_a_label_are_skipped_and_told(tmp_path: Path) -> None:
+def test_rows_without_a_label_are_skipped_and_reported(tmp_path: Path) -> None:
     gaps = [("no fine", "money", ""), ("no coarse", "", "refund"), ("  ", "money", "refund"), ("nothing", "", "")]
     data = from_file(own_file(tmp_path, [*gaps, *OWN]), None, "department", "fine")
     assert Counter(rows_of(data.train)) + Counter(rows_of(data.test)) == Counter(OWN)
@@ -259,7 +260,7 @@ def test_rows_without_a_label_are_skipped_and_told(tmp_path: Path) -> None:
     )
 
 
-def test_the_text_column_is_guessed_or_named(tmp_path: Path) -> None:
+def test_the_text_column_is_guessed_or_given(tmp_path: Path) -> None:
     rows = [(f"note {i}", *row) for i, row in enumerate(OWN)]
     path = own_file(tmp_path, rows, ("note", "utterance", "department", "fine"))
     guessed = from_file(path, None, "department", "fine")
@@ -269,7 +270,7 @@ def test_the_text_column_is_guessed_or_named(tmp_path: Path) -> None:
     assert sorted(named.train.fine) == sorted(guessed.train.fine)
 
 
-def test_wrong_columns_and_too_small_files_are_one_sentence(tmp_path: Path) -> None:
+def test_errors_about_columns_and_small_files_are_one_sentence(tmp_path: Path) -> None:
     path = own_file(tmp_path)
     unclear = own_file(tmp_path / "unclear", OWN, ("a", "b", "c"))
     few = own_file(tmp_path / "few", [("a", "x", "1"), ("b", "x", "2"), ("c", "x", "2")])
@@ -279,7 +280,7 @@ def test_wrong_columns_and_too_small_files_are_one_sentence(tmp_path: Path) -> N
         "no column 'txt'": (path, "txt", "department", "fine"),
         "both text and label": (path, "message", "message", "fine"),
         "cannot tell the text column": (unclear, None, "b", "c"),
-        "has 3 usable rows: too few": (few, "message", "department", "fine"),
+        "has 3 usable rows, too few": (few, "message", "department", "fine"),
     }
     for fragment, arguments in wrong.items():
         with pytest.raises(InputError, match=fragment) as caught:
@@ -305,7 +306,7 @@ def test_the_authors_files(
     different = [note for note in data.notes if "published" in note]
     assert different == []
     owners = {(f, c) for _, c, f in [*rows_of(data.train), *rows_of(data.test)]}
-    assert len(owners) == fine  # each category has one parent
+    assert len(owners) == fine  # Each category has one parent.
     if name == "clinc-lt":
         sizes = Counter(data.train.fine).values()
         assert (min(sizes), max(sizes)) == (5, 120)

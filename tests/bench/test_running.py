@@ -1,4 +1,4 @@
-"""`subtaxa bench run`: what a run writes, what it never repeats, and what happens to one that is stopped."""
+"""`subtaxa bench run`: what a run writes, that it is never repeated, and how an interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from subtaxa.methods import soft_dna_without, variants
 from subtaxa.settings import NAMES
 
 TEXTS, COARSE, FINE = planted_corpus(15)
-EPOCHS = 16  # of the runs that are stopped
+# Epochs of the runs that are interrupted.
+EPOCHS = 16
 
 
 @pytest.fixture(scope="module")
@@ -97,16 +98,21 @@ def test_the_history_has_a_row_per_epoch_and_one_before(finished: Path) -> None:
     assert [before["epoch"], *(row["epoch"] for row in epochs)] == [0, 1, 2]
     for row in epochs:
         assert {"acc", "ari", "nmi", "seconds", "alignment", "uniformity", "coarse", "kept"} <= row.keys()
-        stages = ["knn", "label", "reciprocal", *(["rank"] if row["epoch"] == 1 else [])]  # used in one epoch
+        stages = [
+            "knn",
+            "label",
+            "reciprocal",
+            *(["rank"] if row["epoch"] == 1 else []),
+        ]
         assert [key.removeprefix("accuracy_") for key in row if key.startswith("accuracy_")] == stages
         counts = [row[f"count_{stage}"] for stage in stages]
         assert counts == sorted(counts, reverse=True)
-        assert counts[0] == 9  # k is 10, and a text itself does not count
+        assert counts[0] == 9  # k is 10, and the text itself does not count.
         assert all(0 <= row[f"accuracy_{stage}"] <= 1 for stage in stages if row[f"count_{stage}"])
     assert by_method(finished)["dna", 0].history[1]["accuracy_knn"] < 1
 
 
-def test_no_text_and_no_weights_are_left(finished: Path) -> None:
+def test_a_run_folder_has_neither_texts_nor_weights(finished: Path) -> None:
     files = {path.name: path for path in finished.rglob("*") if path.is_file()}
     assert set(files) == {"record.json", "map.csv", "lock"}
     for path in files.values():
@@ -134,9 +140,7 @@ def test_a_finished_run_is_not_repeated(
     assert after == before
 
 
-def test_the_same_again_elsewhere_gives_the_same(
-    finished: Path, own: list[str], quick: list[str], tmp_path: Path
-) -> None:
+def test_a_second_run_gives_the_same_result(finished: Path, own: list[str], quick: list[str], tmp_path: Path) -> None:
     assert bench(tmp_path, *own, "--method", "dna", *quick) == 0
     assert comparable(tmp_path, "dna") == comparable(finished, "dna")
 
@@ -168,7 +172,7 @@ def test_several_methods_and_seeds_and_only_the_missing(
     assert not (found["kmeans", 0].folder / "map.csv").exists()
 
 
-def test_the_papers_preset_pretrains_and_a_limit_limits(own: list[str], quick: list[str], tmp_path: Path) -> None:
+def test_the_paper_preset_pretrains_and_limit_is_respected(own: list[str], quick: list[str], tmp_path: Path) -> None:
     more = ["--preset", "paper", "--pretrain-epochs", "2", "--limit", "40", "--epochs", "1"]
     assert bench(tmp_path, *own, "--method", "dna", *quick, *more) == 0
     record = by_method(tmp_path)["dna", 0]
@@ -177,7 +181,7 @@ def test_the_papers_preset_pretrains_and_a_limit_limits(own: list[str], quick: l
     assert [row.get("pretraining") for row in record.history] == [None, 1, 1, None]
 
 
-def test_user_errors_are_one_sentence_and_leave_nothing(
+def test_user_errors_are_one_sentence_and_write_nothing(
     source: Path, own: list[str], quick: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs, file = tmp_path / "runs", str(source)
@@ -185,7 +189,7 @@ def test_user_errors_are_one_sentence_and_leave_nothing(
     dna = ["--method", "dna"]
     cases = {
         "unknown method 'dan'": [*own, "--method", "dan"],
-        "kmeans-per-label": [*own, "--method", "dan"],  # baselines are listed too
+        "kmeans-per-label": [*own, "--method", "dan"],  # The baselines are listed as well.
         "'hwu65' is neither a file nor one of clinc": ["--dataset", "hwu65", *dna],
         "'deep/clinc' is neither a file": ["--dataset", "deep/clinc", "--data", str(tmp_path), *dna],
         "clinc.csv has no rows": [
@@ -229,7 +233,7 @@ def test_other_data_of_the_same_name_is_refused(
         csv.writer(file).writerows([("text", "coarse", "fine"), *rows])
     call = ["--dataset", str(other), "--label", "coarse", "--fine", "fine", "--method", "dna", *quick]
     error = refused(capsys, ["bench", "run", "--runs", str(finished), *call])
-    assert "other data of that name" in error
+    assert "other data of the same name" in error
 
 
 def test_a_damaged_record_is_named(own: list[str], quick: list[str], tmp_path: Path, capsys: Any) -> None:
@@ -240,10 +244,10 @@ def test_a_damaged_record_is_named(own: list[str], quick: list[str], tmp_path: P
         path.write_text(content)
         error = refused(capsys, ["bench", "run", "--runs", str(tmp_path), *call])
         assert str(path) in error
-        assert "delete it and run it again" in error
+        assert "delete it and run the job again" in error
 
 
-def test_all_goes_on_when_one_baseline_cannot_run(
+def test_all_continues_when_one_baseline_cannot_run(
     quick: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "data" / "hwu64"
@@ -276,7 +280,8 @@ def test_everything_names_methods_that_exist_once_each() -> None:
     assert len(plan.TABLE2) == 16
     assert len(plan.TABLE3) == 6
     on = {name: {job.method for job in every if job.dataset == name} for name in ("hwu64", "clinc", "wos-part")}
-    apart = {"bert+ce+mlm", "head-only", *soft_dna_without.VARIANTS}  # a pretraining, the quick preset, parts of ours
+    # A pretraining, the method of the preset quick, and the ablation of the default method.
+    apart = {"bert+ce+mlm", "head-only", *soft_dna_without.VARIANTS}
     trained = variants().keys() - apart
     assert on["hwu64"] == trained | BASELINES.keys()
     assert on["clinc"] == on["wos-part"] == BASELINES.keys() | {"bert", "wscl", "dna", "down"}
@@ -286,7 +291,7 @@ def test_everything_names_methods_that_exist_once_each() -> None:
     assert all(job.changes["epochs"] == 4 for job in every)
 
 
-def test_a_folder_name_tells_the_changes_or_at_least_tells_them_apart() -> None:
+def test_folder_names_show_the_changes_and_are_distinct() -> None:
     assert Job("d", "m").variant == "default"
     assert (
         Job("d", "m", "paper", limit=9, changes={"neighbours": 5, "epochs": 4}).variant
@@ -299,7 +304,7 @@ def test_a_folder_name_tells_the_changes_or_at_least_tells_them_apart() -> None:
     assert Job("d", "m", "default", 3).folder(Path("r")) == Path("r/d/m/default/seed-3")
 
 
-def test_a_training_begun_otherwise_is_begun_again(tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_data_is_discarded(tmp_path: Path) -> None:
     folder, first = tmp_path / "checkpoint", {"data": "x", "settings": {"epochs": 2}}
     assert records.open_checkpoint(folder, first) is False
     (folder / "training.safetensors").write_bytes(b"weights")
@@ -319,7 +324,7 @@ def test_the_map_is_safe_to_open_in_a_spreadsheet() -> None:
     assert len(few.splitlines()) == 3
 
 
-def test_numbers_that_are_none_become_null() -> None:
+def test_nan_becomes_null() -> None:
     assert running._round(float("nan")) is None
     assert running._round(np.float64(1 / 3)) == 0.33333
 
@@ -328,13 +333,13 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from subtaxa.bench.records import locked
-with locked(Path(sys.argv[1])) as ours:
-    print(ours, flush=True)
+with locked(Path(sys.argv[1])) as is_ours:
+    print(is_ours, flush=True)
     time.sleep(600)
 """
 
 
-def test_a_run_that_another_process_holds_is_skipped_until_that_dies(
+def test_a_run_locked_by_another_process_is_skipped_until_it_ends(
     own: list[str], quick: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bench(tmp_path / "elsewhere", *own, "--method", "kmeans", *quick) == 0
@@ -351,23 +356,29 @@ def test_a_run_that_another_process_holds_is_skipped_until_that_dies(
         assert "paper" in second
         assert list(by_method(runs)) == [("kmeans", 1)]
     finally:
-        holder.kill()  # SIGKILL: it cannot tidy up
+        holder.kill()  # After SIGKILL it cannot clean up.
         holder.communicate(timeout=60)
     assert bench(runs, *own, "--method", "kmeans", *quick) == 0
     assert list(by_method(runs)) == [("kmeans", 0), ("kmeans", 1)]
 
 
 def comparable(runs: Path, method: str) -> dict[str, Any]:
-    """What must be the same in two runs of one command."""
+    """The parts of a run that must not differ between two runs of the same command."""
     record = by_method(runs)[method, 0]
     history = [{key: value for key, value in row.items() if "seconds" not in key} for row in record.history]
-    place = (record.folder / "map.csv").read_text()
-    return {"scores": record.scores, "history": history, "data": record.data, "settings": record.settings, "map": place}
+    points = (record.folder / "map.csv").read_text()
+    return {
+        "scores": record.scores,
+        "history": history,
+        "data": record.data,
+        "settings": record.settings,
+        "map": content,
+    }
 
 
 @pytest.fixture(scope="module")
 def slow(own: list[str], quick: list[str]) -> list[str]:
-    """A run of seconds, to be stopped."""
+    """A run of several seconds, to be interrupted."""
     changed = f"--method dna --epochs {EPOCHS} --batch-size 16 --trained-layers all --pretrain-epochs 1"
     return [*own, *quick, *changed.split()]
 
@@ -380,7 +391,7 @@ def uninterrupted(slow: list[str], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_run_goes_on_to_the_same_result(
+def test_an_interrupted_run_continues_to_the_same_result(
     slow: list[str], uninterrupted: dict[str, Any], tmp_path: Path, number: signal.Signals
 ) -> None:
     call = [sys.executable, "-m", "subtaxa", "bench", "run", "--runs", str(tmp_path), *slow]

@@ -152,7 +152,7 @@ def test_ablation_of_the_default_method(tmp_path: Path) -> None:
     ]
     assert names_of(section) == [
         *("the default", "without the reciprocal filter", "with DNA's momentum encoder, which writes the queue"),
-        *("trained_layers 2", "augment none"),
+        *("augment none", "trained_layers 2"),
     ]
     assert line_of(section, "the default")[1:3] == ["2", "81.00 ± 1.41"]
     assert line_of(section, "the default")[8:] == ["84.00 ± 0.00", "74.00 ± 0.00", "94.00 ± 0.00", "–", "4.0"]
