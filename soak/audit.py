@@ -1,8 +1,8 @@
-"""Ask PyPI for known vulnerabilities of the locked packages where pip-audit's services cannot be reached.
+"""Ask PyPI for known vulnerabilities of the locked packages, for networks where pip-audit does not work.
 
     python soak/audit.py
 
-The page of a package tells of its latest version only, so packages locked at an older one are named as not checked.
+PyPI reports on the latest version of a package only. Packages locked at an older version are listed as not checked.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from urllib.request import urlopen
 LOCK = Path(__file__).resolve().parents[1] / "requirements.lock"
 
 
-def known(pin: tuple[str, str]) -> list[str] | None:
-    """The vulnerabilities of a package's version, or None if PyPI does not say."""
+def known_vulnerabilities(pin: tuple[str, str]) -> list[str] | None:
+    """The known vulnerabilities of a package's version, or None if PyPI does not report on it."""
     name, version = pin
     with urlopen(f"https://pypi.org/pypi/{name}/json", timeout=60) as page:
         facts = json.load(page)
@@ -27,7 +27,7 @@ def known(pin: tuple[str, str]) -> list[str] | None:
 def main() -> None:
     pins = re.findall(r"^([\w.-]+)==([^\s;]+)", LOCK.read_text("utf-8"), re.M)
     with ThreadPoolExecutor(8) as pool:
-        found = dict(zip(pins, pool.map(known, pins), strict=True))
+        found = dict(zip(pins, pool.map(known_vulnerabilities, pins), strict=True))
     print(
         f"{sum(ids is not None for ids in found.values())} of {len(pins)} packages are locked at their latest version"
     )

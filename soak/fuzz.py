@@ -1,7 +1,9 @@
-"""Look for files that break the readers or the run folder, guided by what they reach: `python soak/fuzz.py [SECONDS]`.
+"""Search for files that break the readers or the run folder, with coverage-guided fuzzing.
 
-Ten minutes by default, shared out among the targets of tests/fuzz_targets.py. Whatever breaks one is written to
-tests/findings, where the tests take it up, and the exit code is 1.
+    python soak/fuzz.py [SECONDS]
+
+The default is ten minutes, divided among the targets of tests/helpers/fuzz_targets.py. A file that breaks a target is
+written to tests/helpers/findings, where the tests pick it up, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -13,52 +15,52 @@ import sys
 import tempfile
 from pathlib import Path
 
-MEMORY = Path("/dev/shm")  # noqa: S108 - a disk would slow the fuzzer down
+# A file system in memory, if there is one; a disk would slow the fuzzer down.
+MEMORY = Path("/dev/shm")  # noqa: S108
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-WORDS = [
-    "NaN",
-    "Infinity",
-    "-1",
-    "1e999",
-    "9007199254740993",
-    "true",
-    "null",
-    "[]",
-    "{}",
-    "\\\\ud800",
-    "\\x00",
-    "\\xff",
-]
-WORDS += [
-    '\\"',
-    "text",
-    "label",
-    "format",
-    "merge",
-    "split",
-    "parts",
-    "rows",
-    "categories",
-    "undo",
-    "id",
-    "\\x0d",
-    "=1",
+# Fragments that the fuzzer inserts into files: JSON values, escapes, column names and keys of a run folder.
+DICTIONARY = [
+    r"NaN",
+    r"Infinity",
+    r"-1",
+    r"1e999",
+    r"9007199254740993",
+    r"true",
+    r"null",
+    r"[]",
+    r"{}",
+    r"\\ud800",
+    r"\x00",
+    r"\xff",
+    r"\"",
+    r"\x0d",
+    r"=1",
+    r"text",
+    r"label",
+    r"format",
+    r"merge",
+    r"split",
+    r"parts",
+    r"rows",
+    r"categories",
+    r"undo",
+    r"id",
 ]
 
 
 def fuzz_one(name: str, seconds: int, corpus: str, findings: str) -> None:
-    """Fuzz one target in this process, which libFuzzer ends."""
+    """Fuzz one target in this process. libFuzzer ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=["subtaxa", "gzip", "codecs", "csv"]):
         from helpers.fuzz_targets import TARGETS, seeds
 
-        TARGETS[name](seeds(name)[0])  # it imports what it needs
+        TARGETS[name](seeds(name)[0])  # The first call imports the modules to instrument.
 
     for number, seed in enumerate(seeds(name)):
         (Path(corpus) / f"seed-{number}").write_bytes(seed)
-    (Path(corpus).parent / "words").write_text("".join(f'"{word}"\n' for word in WORDS))
+    (Path(corpus).parent / "words").write_text("".join(f'"{word}"\n' for word in DICTIONARY))
     limits = [
         f"-max_total_time={seconds}",
         "-max_len=20000",
@@ -97,7 +99,7 @@ def main(seconds: int) -> int:
         found = re.search(r"Test unit written to (\S+)", done.stderr)
         failed += done.returncode != 0
         result = "clean" if done.returncode == 0 else f"FAILED, {found[1] if found else done.stderr[-2000:]}"
-        tried = f"{int(runs[1]) if runs else 0:>9,} files tried, {kept:>5,} of them reached something new"
+        tried = f"{int(runs[1]) if runs else 0:>9,} files tried, {kept:>5,} reached new code"
         print(f"{name:12} {seconds // len(TARGETS):4} s  {tried}: {result}", flush=True)
     return min(failed, 1)
 

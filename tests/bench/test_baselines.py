@@ -1,4 +1,4 @@
-"""The practitioner's baselines: clusterers on frozen embeddings."""
+"""The baselines: clusterers on frozen embeddings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def task(data: Planted, number: int = 5) -> Task:
 
 
 def part(data: Planted) -> Part:
-    """Rows in the order of the features; `Part.of` would sort them."""
+    """Rows in the order of the features, which `Part.of` would sort."""
     return Part(
         tuple(f"text {i}" for i in range(len(data))),
         tuple(f"label {i}" for i in data.labels),
@@ -37,8 +37,8 @@ def parents(found: Ints, data: Planted) -> dict[int, set[int]]:
     return {int(c): set(data.labels[found == c].tolist()) for c in np.unique(found)}
 
 
-def test_per_label_never_mixes_labels_and_numbers_through() -> None:
-    data = blobs(SIZES, spread=0.6)  # so wide that a clusterer of all texts would mix them
+def test_per_label_never_mixes_labels_and_category_numbers_are_distinct() -> None:
+    data = blobs(SIZES, spread=0.6)  # A clusterer of all texts would mix the labels.
     mixed = whole(by_kmeans)(task(data), part(data))
     assert max(map(len, parents(mixed, data).values())) > 1
     found = per_label(by_kmeans)(task(data), part(data))
@@ -46,12 +46,12 @@ def test_per_label_never_mixes_labels_and_numbers_through() -> None:
     assert sorted(np.unique(found)) == list(range(5))
 
 
-def test_per_label_gives_the_clusterer_only_its_label_and_the_labels_number() -> None:
+def test_per_label_gives_the_clusterer_one_label_and_its_number_of_categories() -> None:
     data, seen = blobs(SIZES), []
 
     def spy(given: Task) -> Ints:
         seen.append((given.texts, given.number, len(given.features)))
-        return np.full(len(given.texts), 40, dtype=np.int64)  # numbers need not begin at 0
+        return np.full(len(given.texts), 40, dtype=np.int64)  # Numbers need not start at 0.
 
     found = per_label(spy)(task(data), part(data))
     first = [f"text {i}" for i in np.flatnonzero(data.labels == 0)]
@@ -62,7 +62,7 @@ def test_per_label_gives_the_clusterer_only_its_label_and_the_labels_number() ->
 
 
 @pytest.mark.parametrize("clusterer", [by_kmeans, by_hdbscan])
-def test_tiny_labels_stay_whole_or_are_split_no_further_than_their_texts(clusterer: object) -> None:
+def test_tiny_labels_have_at_most_one_category_per_text(clusterer: object) -> None:
     data = blobs([[1], [2], [1, 1, 1], [40, 30]])
     found = per_label(clusterer)(task(data), part(data))  # type: ignore[arg-type]
     assert all(len(labels) == 1 for labels in parents(found, data).values())
@@ -70,7 +70,7 @@ def test_tiny_labels_stay_whole_or_are_split_no_further_than_their_texts(cluster
     assert len(np.unique(found)) == {by_kmeans: 7, by_hdbscan: 5}[clusterer]
 
 
-def test_hdbscan_finds_planted_blobs_without_their_number() -> None:
+def test_hdbscan_finds_planted_blobs_and_their_number() -> None:
     data = blobs(SIZES, spread=0.03)
     assert same_partition(by_hdbscan(task(data, number=2)), data.truth)
 
@@ -84,10 +84,10 @@ def test_noise_goes_to_the_nearest_category() -> None:
     rows = unit_rows(np.array([[1.0, 0, 0], [1, 0.1, 0], [0, 1, 0], [0.2, 1, 0], [0.9, 0.2, 0.1], [0.1, 0.9, 0.3]]))
     found = np.array([0, 0, 1, 1, -1, -1])
     assert baselines._without_noise(rows, found).tolist() == [0, 0, 1, 1, 0, 1]
-    assert found.tolist() == [0, 0, 1, 1, -1, -1]  # the given array stays as it is
+    assert found.tolist() == [0, 0, 1, 1, -1, -1]  # The input array is unchanged.
 
 
-def test_noise_alone_is_one_category_and_none_changes_nothing() -> None:
+def test_only_noise_is_one_category_and_no_noise_changes_nothing() -> None:
     rows = unit_rows(np.random.default_rng(0).normal(size=(4, 3)))
     assert baselines._without_noise(rows, np.full(4, -1)).tolist() == [0, 0, 0, 0]
     assert baselines._without_noise(rows, np.array([1, 0, 2, 1])).tolist() == [1, 0, 2, 1]
@@ -127,16 +127,14 @@ def test_features_are_those_of_the_encoder_untrained_and_cut_at_the_same_length(
         np.testing.assert_allclose(baselines._frozen(texts, tiny_encoder, "model", longest), ours, atol=1e-5)
 
 
-def test_bertopic_that_is_not_installed_is_told_before_any_work(
-    planted_data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_bertopic_is_an_error_before_any_work(planted_data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bertopic", None)
     settings = settings_for("default", encoder="/nowhere")
     with pytest.raises(SubtaxaError, match=r"needs BERTopic: pip install 'subtaxa\[bertopic\]'"):
         baselines.run("bertopic-per-label", planted_data, settings, 0, Progress())
 
 
-def test_bertopic_leaves_a_small_label_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bertopic_keeps_a_small_label_as_one_category(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "_bertopic", lambda: (None, None))
     data = blobs([[3 * SMALLEST - 1]])
     assert set(baselines.by_bertopic(task(data)).tolist()) == {0}
@@ -147,7 +145,9 @@ def test_bertopic_itself() -> None:
     texts, _, fine = planted_corpus(40)
     numbers = np.unique(fine, return_inverse=True)[1]
     data = blobs([[40] * 6])
-    features = data.features[np.argsort(np.argsort(numbers, kind="stable"))]  # each text in the blob of its category
+    features = data.features[
+        np.argsort(np.argsort(numbers, kind="stable"))
+    ]  # Each text is in the blob of its category.
     found = baselines.by_bertopic(Task(texts, features, 6, 0))
     assert (found >= 0).all()
     assert same_partition(found, numbers)

@@ -1,4 +1,4 @@
-"""The fine labels cannot be reached from any method while it is benchmarked: every object it holds is looked at."""
+"""No method can reach the fine labels during a benchmark. The test inspects every object that a method holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSEEN = (types.ModuleType, type, types.BuiltinFunctionType, types.CodeType, str
 
 
 def children(thing: Any) -> Iterator[Any]:
-    """What an object holds. Modules, classes and a function's globals are the program itself, not what it was given."""
+    """The objects that an object holds, without modules, classes and globals, which are the program itself."""
     if isinstance(thing, UNSEEN) or thing is None:
         return
     if isinstance(thing, (dict, types.MappingProxyType)):
@@ -55,24 +55,24 @@ def children(thing: Any) -> Iterator[Any]:
 def _full(cell: types.CellType) -> bool:
     try:
         return cell.cell_contents is not cell
-    except ValueError:  # not yet filled
+    except ValueError:  # The cell is empty.
         return False
 
 
 def reachable(root: Any) -> list[Any]:
-    """Every object that can be reached, each once."""
+    """Every reachable object, each once."""
     seen: dict[int, Any] = {}
     waiting = [root]
     while waiting:
         thing = waiting.pop()
         if id(thing) not in seen:
-            seen[id(thing)] = thing  # kept, so that its number is not given to another
+            seen[id(thing)] = thing  # A reference keeps the id from being reused.
             waiting += children(thing)
     return list(seen.values())
 
 
 def leaks(root: Any, dataset: Dataset, watcher: FineWatcher) -> list[str]:
-    """What of the fine labels can be reached."""
+    """The fine labels that can be reached."""
     names, found = set(dataset.train.fine) | set(dataset.test.fine), []
     parts = [dataset, dataset.train, dataset.test, dataset.train.fine, dataset.test.fine]
     for thing in reachable(root):
@@ -98,7 +98,7 @@ def dataset() -> Dataset:
 
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Method, FineWatcher]]:
-    """The methods that are trained while a FineWatcher looks on."""
+    """The methods that a FineWatcher can observe."""
     caught: list[tuple[Method, FineWatcher]] = []
     original = Trainer.run
 
@@ -115,7 +115,7 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Method, FineWatcher]]:
 def test_no_method_can_reach_the_fine_labels(
     name: str, tiny_encoder: str, dataset: Dataset, spy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Looked for while the training runs, before a batch's loss and when an epoch is over, and when all is done."""
+    """The search runs before the loss of a batch, after an epoch and at the end."""
     found: list[list[str]] = []
     settings = settings_for("default", method=name, encoder=tiny_encoder, epochs=1, neighbours=5, batch_size=32)
     settings = settings.for_data(dataset.train.texts, dataset.n_fine)
@@ -138,7 +138,7 @@ def test_no_method_can_reach_the_fine_labels(
     ((method, watcher),) = spy
     assert isinstance(method, kind)
     found.append(leaks(method, dataset, watcher))
-    assert found == [[]] * (2 if name == "bert" else 3)  # BERT trains on nothing
+    assert found == [[]] * (2 if name == "bert" else 3)  # BERT has no training.
     assert any(thing is method.encoder.tower for thing in reachable(method))
     assert any(thing is method.data.labels for thing in reachable(method))
 
@@ -183,7 +183,7 @@ HIDING: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("place", HIDING)
-def test_the_search_finds_what_is_hidden(place: str, dataset: Dataset) -> None:
+def test_the_search_finds_hidden_labels(place: str, dataset: Dataset) -> None:
     watcher = FineWatcher(dataset.train.fine, dataset.test.fine, 6, 0, lambda: np.empty((0, 1), dtype=np.float32))
     method = Method(settings_for("default"))
     assert leaks(method, dataset, watcher) == []
@@ -206,7 +206,7 @@ def test_watching_changes_nothing(
     )
     watched, _, history = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
     train = running.train
-    monkeypatch.setattr(running, "train", lambda *arguments: train(*arguments[:5]))  # without folder and watcher
+    monkeypatch.setattr(running, "train", lambda *arguments: train(*arguments[:5]))  # Without folder and watcher.
     alone, _, plain = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
     assert "acc" in history[-1].keys() - plain[-1].keys()
     np.testing.assert_array_equal(watched, alone)

@@ -133,7 +133,7 @@ def test_mined_against_a_slow_loop(seed: int) -> None:
     n, k = 40, 7
     fine = [str(NAMES[i]) for i in torch.randint(5, (n,)).tolist()]
     indices = torch.randint(n, (n, k))
-    indices[:, 0] = torch.arange(n)  # as retrieval has it: the text itself comes first
+    indices[:, 0] = torch.arange(n)  # As in retrieval, the text itself comes first.
     stages = {
         "knn": torch.ones(n, k, dtype=torch.bool),
         "label": torch.rand(n, k) < 0.6,
@@ -148,7 +148,7 @@ def test_mined_against_a_slow_loop(seed: int) -> None:
 
 
 def test_a_text_does_not_count_as_its_own_neighbour() -> None:
-    indices = torch.tensor([[0, 1], [1, 0], [2, 2]])  # the third has no neighbour but itself, also as padding
+    indices = torch.tensor([[0, 1], [1, 0], [2, 2]])  # The third has only itself, also as padding.
     log = watcher(["a", "b", "b"]).mined(indices, {"knn": torch.ones(3, 2, dtype=torch.bool)})
     assert log == {"accuracy_knn": 0.0, "count_knn": pytest.approx(2 / 3)}
 

@@ -372,7 +372,7 @@ def comparable(runs: Path, method: str) -> dict[str, Any]:
         "history": history,
         "data": record.data,
         "settings": record.settings,
-        "map": content,
+        "map": points,
     }
 
 

@@ -1,4 +1,4 @@
-"""ACC, ARI and NMI against numbers worked out by hand."""
+"""ACC, ARI and NMI compared with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ def test_by_hand() -> None:
     expected = 4 * 4 / 15
     assert result.ari == pytest.approx(100 * (2 - expected) / (4 - expected))
     entropy = -sum(p * math.log(p) for p in (3 / 6, 2 / 6, 1 / 6))
-    cells = [(2, 3, 2), (1, 3, 3), (2, 2, 3), (1, 1, 1)]  # count, of the truth, of the found
+    cells = [
+        (2, 3, 2),
+        (1, 3, 3),
+        (2, 2, 3),
+        (1, 1, 1),
+    ]  # Count, total of the true category, total of the found category.
     information = sum(n / 6 * math.log(n * 6 / (t * f)) for n, t, f in cells)
     assert result.nmi == pytest.approx(100 * information / entropy)
 
 
-def test_matching_is_the_best_not_the_greedy_one() -> None:
-    """Table 5 4 / 4 0: taking the 5 first would leave 0, the other way round there are 8 of 13."""
+def test_the_matching_is_optimal_not_greedy() -> None:
+    """Table 5 4 / 4 0: the greedy matching has 5 of 13, the optimal one has 8."""
     truth = [0] * 9 + [1] * 4
     found = [0] * 5 + [1] * 4 + [0] * 4
     assert score(truth, found).acc == pytest.approx(100 * 8 / 13)
@@ -43,7 +48,7 @@ def test_the_same_partition_under_any_names_is_100() -> None:
     assert (result.acc, result.ari, result.nmi) == pytest.approx((100.0, 100.0, 100.0))
 
 
-def test_names_and_order_of_rows_are_no_matter() -> None:
+def test_names_and_order_of_rows_do_not_matter() -> None:
     rng = np.random.default_rng(0)
     truth, found = rng.integers(5, size=80), rng.integers(7, size=80)
     first = score(truth, found)
@@ -55,16 +60,16 @@ def test_names_and_order_of_rows_are_no_matter() -> None:
 
 
 def test_arithmetic_mean_in_the_nmi() -> None:
-    """Two true halves, each cut in two: I = log 2, entropies log 2 and log 4, mean 1.5 log 2."""
+    """Two true categories, each split in two: I = log 2, the entropies are log 2 and log 4, their mean 1.5 log 2."""
     assert score([0, 0, 1, 1], [0, 1, 2, 3]).nmi == pytest.approx(100 / 1.5)
 
 
 @pytest.mark.parametrize(
     ("truth", "found", "acc"),
     [
-        ([0, 0, 1, 1], [0, 1, 2, 3], 50.0),  # more found: two of them match nothing
-        ([0, 1, 2, 3], [0, 0, 1, 1], 50.0),  # fewer found
-        ([0, 0, 0, 1], [5, 5, 5, 5], 75.0),  # one for all
+        ([0, 0, 1, 1], [0, 1, 2, 3], 50.0),  # More found than true: two match nothing.
+        ([0, 1, 2, 3], [0, 0, 1, 1], 50.0),  # Fewer found than true.
+        ([0, 0, 0, 1], [5, 5, 5, 5], 75.0),  # One found category.
     ],
 )
 def test_different_numbers_of_categories(truth: list[int], found: list[int], acc: float) -> None:

@@ -1,6 +1,6 @@
-"""What is fuzzed: each target takes the bytes of one file, and nothing but an error of our own may come out of it.
+"""Fuzz targets. Each takes the bytes of one file and may raise nothing but an error of our own.
 
-`soak/fuzz.py` looks for bytes that break this; those it has found are in `findings/` and tested with all others.
+`soak/fuzz.py` searches for bytes that break this. What it has found is in `findings/`, and the tests run it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _folder() -> Path:
 def _run() -> Path:
     from subtaxa.runs import load
 
-    load.check_folder = lambda folder: None  # the model is no part of this
+    load.check_folder = lambda folder: None  # The model is not fuzzed.
     return write_run(_folder() / "run")
 
 
@@ -43,7 +43,7 @@ def clean_up() -> None:
 
 
 def reader(name: str) -> Target:
-    """Reads the bytes as the texts of a file with this name, and as a table in chunks."""
+    """Read the bytes as the texts of a file with this name, and as a table in chunks."""
 
     def target(data: bytes) -> None:
         from subtaxa.data.texts import iter_tables, read_texts
@@ -68,7 +68,7 @@ def reader(name: str) -> Target:
 
 
 def run_file(name: str) -> Target:
-    """Loads a run folder in which one file has these bytes, and shows what `subtaxa info` shows."""
+    """Load a run folder in which one file has these bytes, and show what `subtaxa info` shows."""
 
     def target(data: bytes) -> None:
         from subtaxa.discovery import Discovery
@@ -115,7 +115,7 @@ TARGETS: dict[str, Target] = {
 
 
 def seeds(target: str) -> list[bytes]:
-    """Files from which the fuzzer begins."""
+    """Files that the fuzzer starts from."""
     if target in ("csv", "tsv", "gz", "jsonl", "parquet"):
         return small_files(target)
     files = {"run": layout.RUN, "taxonomy": layout.TAXONOMY, "assignments": "assignments.csv"}
