@@ -145,9 +145,7 @@ def test_bertopic_itself() -> None:
     texts, _, fine = planted_corpus(40)
     numbers = np.unique(fine, return_inverse=True)[1]
     data = blobs([[40] * 6])
-    features = data.features[
-        np.argsort(np.argsort(numbers, kind="stable"))
-    ]  # Each text is in the blob of its category.
+    features = data.features[np.argsort(np.argsort(numbers, kind="stable"))]  # One blob per category.
     found = baselines.by_bertopic(Task(texts, features, 6, 0))
     assert (found >= 0).all()
     assert same_partition(found, numbers)

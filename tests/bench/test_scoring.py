@@ -31,7 +31,7 @@ def test_by_hand() -> None:
         (1, 3, 3),
         (2, 2, 3),
         (1, 1, 1),
-    ]  # Count, total of the true category, total of the found category.
+    ]  # Count, size of the true and of the found one.
     information = sum(n / 6 * math.log(n * 6 / (t * f)) for n, t, f in cells)
     assert result.nmi == pytest.approx(100 * information / entropy)
 
