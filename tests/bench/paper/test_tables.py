@@ -241,6 +241,7 @@ def test_records_of_0_1_are_read_with_current_names(tmp_path: Path) -> None:
     """They hold the settings rank_dimensions and view, and the protocol lowest."""
     job = Job("hwu64", "dna", changes={"rank_dimensions": 2, "view": "none"})
     scores = {"paper": {"acc": 70.0}, "lowest": {"acc": 71.0}}
+    job.folder(tmp_path).mkdir(parents=True)
     write_record(
         job.folder(tmp_path), {**identity(job), "scores": scores, "settings": {"rank_dimensions": 2, "clip": 1}}
     )
