@@ -11,7 +11,7 @@ from helpers.planted import unit_tensor
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.methods import method_class, settings_for
+from subtaxa.methods import clnn, method_class, settings_for
 from subtaxa.methods.clnn import CLNN, REFRESH, drawn, listed
 from subtaxa.training.losses import multi_positive_in_batch
 
@@ -100,7 +100,7 @@ def test_lists_are_the_nearest_texts_and_the_text_itself(tiny_encoder: str) -> N
 
 
 def test_neighbours_are_sought_every_five_epochs(tiny_encoder: str) -> None:
-    method = started(tiny_encoder)
+    method = started(tiny_encoder, epochs=10)
     method.begin_epoch(0)
     first = method.lists
     with torch.no_grad():
@@ -111,6 +111,19 @@ def test_neighbours_are_sought_every_five_epochs(tiny_encoder: str) -> None:
         assert method.lists is first
     method.begin_epoch(REFRESH)
     assert not torch.equal(method.lists, first)
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [(1, [0]), (2, [0, 1]), (4, [0, 2]), (5, [0, 3]), (12, [0, 5, 10])])
+def test_a_short_training_seeks_its_neighbours_twice_too(
+    tiny_encoder: str, epochs: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought: list[int] = []
+    method = started(tiny_encoder, epochs=epochs)
+    retrieve = clnn.retrieve
+    monkeypatch.setattr(clnn, "retrieve", lambda *given: sought.append(epoch) or retrieve(*given))
+    for epoch in range(epochs):
+        method.begin_epoch(epoch)
+    assert sought == expected
 
 
 @pytest.mark.parametrize("view", ["drop", "replace", "none"])

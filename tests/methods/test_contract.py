@@ -7,6 +7,7 @@ import pytest
 import torch
 from helpers.methods import prepared
 
+from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SettingError
 from subtaxa.methods import method_class, variants
 from subtaxa.methods.base import TrainingData
@@ -62,6 +63,48 @@ def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0] - 0.05
+
+
+IN_BATCH = ("simcse", "simcse+ce", "delete", "delete+ce", "nncl", "clnn", "wscl")
+
+
+@pytest.mark.parametrize("name", variants())
+def test_methods_with_negatives_in_the_batch_get_random_batches(
+    tiny_encoder: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches of texts of similar length, the negatives would be matched by length."""
+    asked = []
+    real = Tokens.shuffled_batches
+
+    def batches(self: Tokens, *given: object, by_length: bool) -> list[torch.Tensor]:
+        asked.append(by_length)
+        return real(self, *given, by_length=by_length)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Tokens, "shuffled_batches", batches)
+    train(tiny_encoder, name, epochs=0)
+    assert asked == [name not in IN_BATCH]
+
+
+def test_random_batches_mix_lengths_and_hold_each_text_once(tiny_encoder: str) -> None:
+    tokens = prepared(tiny_encoder)[2].tokens
+    spread = {}
+    for by_length in (True, False):
+        batches = tokens.shuffled_batches(8, torch.Generator().manual_seed(0), by_length=by_length)
+        assert sorted(torch.cat(batches).tolist()) == list(range(len(tokens)))
+        spread[by_length] = sum(float(tokens.lengths[batch].float().std()) for batch in batches[:-1])
+    assert spread[False] > 2 * spread[True]
+
+
+@pytest.mark.parametrize("name", ["down", "star"])
+def test_down_retrieves_k_neighbours_beside_the_text_itself(tiny_encoder: str, name: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, neighbours=6)
+    method = method_class(name)(settings)
+    method.start(encoder, data)
+    method.begin_epoch(0)
+    assert method.positives.shape == (len(data), 7)
+    assert torch.equal(method.positives[:, 0], torch.arange(len(data)))
+    expected = torch.tensor([150.0 ** (-rank / 6) for rank in range(7)]).expand(len(data), 7)
+    torch.testing.assert_close(method.weights, expected)
 
 
 def test_bert_changes_nothing(tiny_encoder: str) -> None:

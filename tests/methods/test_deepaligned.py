@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 from helpers.methods import prepared
+from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_samples, silhouette_score
 
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
-from subtaxa.methods import deepaligned, settings_for
+from subtaxa.methods import deepaligned, deepcluster, settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.deepaligned import DeepAligned, align
-from subtaxa.methods.deepcluster import kmeans
+from subtaxa.methods.deepcluster import DeepCluster, kmeans
 from subtaxa.runtime.progress import Progress
 from subtaxa.training.trainer import Trainer
 
@@ -154,6 +155,24 @@ def test_all_texts_are_encoded_once_per_epoch_and_the_best_epoch_is_kept(
     assert calls == 1 + 4
     torch.testing.assert_close(encoder.features(data.tokens), kept[1], rtol=0, atol=0)
     assert not torch.equal(kept[1], kept[3])
+
+
+def test_kmeans_runs_until_it_converges_and_deepclusters_stops_after_twenty_rounds(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = []
+
+    def watched(*given: object, **named: object) -> KMeans:
+        limits.append(named["max_iter"])
+        return KMeans(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(deepcluster, "KMeans", watched)
+    for method in (DeepAligned, DeepCluster):
+        settings, encoder, data, _ = prepared(tiny_encoder)
+        one = method(settings)
+        one.start(encoder, data)
+        one.begin_epoch(0)
+    assert limits == [300, 20]
 
 
 def test_training_draws_the_encoders_own_clusters_together(tiny_encoder: str) -> None:

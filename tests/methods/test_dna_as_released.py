@@ -11,11 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from subtaxa.clustering.neighbours import Neighbours
-from subtaxa.methods import settings_for
+from subtaxa.methods import method_class, settings_for
 from subtaxa.methods.base import Method
 from subtaxa.methods.dna import DNA
-from subtaxa.methods.dna_as_released import DNAAsReleased, Switches, with_last_text
+from subtaxa.methods.dna_as_released import BertCEAsReleased, DNAAsReleased, Switches, with_last_text
 from subtaxa.runtime.progress import Progress
+from subtaxa.training import trainer
+from subtaxa.training.fit_encoder import train
 from subtaxa.training.trainer import Trainer, rate
 
 NAMES = [f.name for f in fields(Switches)]
@@ -114,16 +116,18 @@ def test_queue_is_refilled_from_the_query_encoder(tiny_encoder: str, on: bool) -
     assert torch.equal(method.queue.rows, method.encoder.features(method.data.tokens, tower))
 
 
-@pytest.mark.parametrize("on", [True, False])
-def test_momentum_encoder_runs_with_dropout(tiny_encoder: str, on: bool) -> None:
-    method = started(tiny_encoder, *(["momentum_dropout"] if on else []))
+def test_the_keys_of_the_momentum_encoder_have_no_dropout(tiny_encoder: str) -> None:
+    """The released code never puts the momentum encoder into train mode."""
+    method = started(tiny_encoder, *NAMES, augment="none")
     method.begin_epoch(0)
+    method.encoder.pipeline.train()
+    method.tower.train()
     batch = method.data.tokens.batch(torch.arange(8))
     rows = []
     for _ in range(2):
         method.after_step(batch)
         rows.append(method.queue.rows[:8].clone())
-    assert torch.equal(rows[0], rows[1]) != on
+    assert torch.equal(rows[0], rows[1])
 
 
 def test_reciprocal_filter_looks_at_the_lists_as_retrieved(tiny_encoder: str) -> None:
@@ -171,8 +175,63 @@ def test_k_neighbours_beside_the_text_itself(tiny_encoder: str) -> None:
     assert (method.positives[:, 0] == torch.arange(len(method.data))).all()
 
 
+def test_k_follows_an_estimated_number_and_the_text_itself_stays_beside_it(tiny_encoder: str) -> None:
+    method = started(tiny_encoder, "k_others")
+    method.k = 7  # As after an estimate of the number of categories.
+    method.begin_epoch(0)
+    assert method.positives.shape[1] == 8
+
+
 def test_warm_up_lasts_half_of_the_training() -> None:
     settings = settings_for("paper", method="dna-as-released")
     steps = [rate(s, 200 * settings.schedule_length, settings.schedule, settings.warmup) for s in range(200)]
     assert steps.index(max(steps)) == 100
     assert settings_for("paper", method="dna-as-released", schedule_length=1.0).schedule_length == 1.0
+
+
+def rates(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, **changes: object) -> dict[str, list[float]]:
+    """The length of the schedule in epochs, as pretraining and then the method ask for it."""
+    asked: dict[str, list[float]] = {"pretraining": [], "method": []}
+    settings, encoder, data, _ = prepared(tiny_encoder, **{"epochs": 2, "pretrain_epochs": 3} | changes)
+    real = trainer.rate
+    running: list[str] = []
+
+    def watched(step: int, total: float, schedule: str, warmup: float) -> float:
+        asked[running[-1]].append(total)
+        return real(step, total, schedule, warmup)
+
+    def run(self: Trainer, name: str, method: Method, *others: object) -> list[dict[str, float]]:
+        running.append("method" if isinstance(method, DNA) else "pretraining")
+        return real_run(self, name, method, *others)  # type: ignore[arg-type]
+
+    real_run = Trainer.run
+    monkeypatch.setattr(trainer, "rate", watched)
+    monkeypatch.setattr(Trainer, "run", run)
+    train(encoder, data, settings, 0, Progress())
+    return asked
+
+
+@pytest.mark.parametrize(("name", "length"), [("dna", 1.0), ("dna-as-released", 1.25)])
+def test_only_the_schedule_of_the_method_is_stretched(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, name: str, length: float
+) -> None:
+    """180 texts in batches of 32: six steps an epoch; five of them without the texts that are held out."""
+    asked = rates(tiny_encoder, monkeypatch, method=name, schedule_length=5.0)
+    assert set(asked["pretraining"]) == {3 * 5 * length}
+    assert set(asked["method"]) == {2 * 6 * 5.0}
+
+
+def test_pretraining_as_released_has_dropout_before_its_classifier_in_training_only(tiny_encoder: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, method="bert+ce-as-released")
+    assert settings.schedule_length == 1.25
+    assert method_class("dna-as-released").pretraining == "bert+ce-as-released"
+    method = BertCEAsReleased(settings)
+    method.start(encoder, data)
+    assert [type(layer).__name__ for layer in method.head.children()] == ["Dropout", "Linear"]
+    encoder.pipeline.eval()
+    method.tower.eval()
+    batch = data.tokens.batch(torch.arange(16))
+    first, second = (float(method.loss(batch)["coarse"].detach()) for _ in range(2))
+    assert first != second
+    assert method.score() == method.score()
+    assert method.head.training

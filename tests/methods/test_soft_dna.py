@@ -352,6 +352,25 @@ def test_the_method_brings_its_own_settings() -> None:
     assert settings_for("default", augment="drop").augment == "drop"
 
 
+def test_after_pretraining_the_neighbours_are_those_of_the_pretrained_encoder(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, epochs=1, pretrain_epochs=1, learning_rate=1e-2)
+    before = encoder.features(data.tokens)
+    found: list[tuple[Tensor, Tensor]] = []
+    refresh = SoftDNA.refresh
+
+    def watched(self: SoftDNA, epoch: int) -> None:
+        refresh(self, epoch)
+        found.append((self.queue.rows.clone(), self.encoder.features(self.data.tokens)))
+
+    monkeypatch.setattr(SoftDNA, "refresh", watched)
+    train(encoder, replace(data, untrained=before), settings, 0, Progress())
+    ((queue, pretrained),) = found
+    assert torch.equal(queue, pretrained)
+    assert not torch.allclose(queue, before, atol=1e-3)
+
+
 def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, History]:
     """The features and the history after three epochs as a user has them: shortened texts and dropout."""
     settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)

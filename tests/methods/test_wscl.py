@@ -151,12 +151,35 @@ def test_parts_and_gradients_at_every_cut(tiny_encoder: str, layers: int | str) 
     assert method.head.weight.grad is None
 
 
+def move_dense(method: WSCL) -> None:
+    """Change the dense layer, as training does."""
+    with torch.no_grad():
+        method.dense[0].weight.add_(0.3 * torch.randn(32, 32, generator=torch.Generator().manual_seed(0)))
+
+
+def test_both_depths_pass_one_dense_layer_with_tanh_that_the_momentum_copy_follows(tiny_encoder: str) -> None:
+    method = started(tiny_encoder)
+    method.begin_epoch(0)
+    features = torch.randn(4, 32)
+    torch.testing.assert_close(method.dense(features), features.tanh())  # At first the layer is the identity.
+    parts = method.loss(method.data.tokens.batch(torch.arange(16)))
+    for part in parts.values():
+        method.dense.zero_grad()
+        part.backward(retain_graph=True)
+        assert method.dense[0].weight.grad.abs().sum() > 0
+    move_dense(method)
+    before, target = method.momentum_dense[0].weight.clone(), method.dense[0].weight
+    method.after_step(method.data.tokens.batch(torch.arange(4)))
+    torch.testing.assert_close(method.momentum_dense[0].weight, 0.9 * before + 0.1 * target)
+
+
 def test_the_contrast_is_the_pure_function_of_the_two_depths(tiny_encoder: str) -> None:
     method = started(tiny_encoder)
     method.begin_epoch(0)
     method.encoder.tower.eval()
+    move_dense(method)
     batch = method.data.tokens.batch(torch.arange(16))
-    shallow, deep = method.tower(*method.encoder.inputs(batch), layer=2)
+    shallow, deep = map(method.dense, method.tower(*method.encoder.inputs(batch), layer=2))
     given = F.normalize(deep, dim=1), F.normalize(shallow, dim=1), method.data.labels[:16]
     expected = 0.008 * slow_loss(*given, method.queue.rows, method.queue.filled, 0.1)
     assert float(method.loss(batch)["contrast"].detach()) == pytest.approx(expected, abs=1e-5)
@@ -170,8 +193,11 @@ def test_rings_hold_the_momentum_encoders_deep_features(tiny_encoder: str) -> No
     with torch.no_grad():
         for parameter in method.encoder.tower.parameters():
             parameter.add_(0.5)
-    method.after_step(method.data.tokens.batch(torch.tensor([3, 7])))
-    expected = method.encoder.features(method.data.tokens, method.momentum_tower)[[3, 7]]
+    move_dense(method)
+    batch = method.data.tokens.batch(torch.tensor([3, 7]))
+    method.after_step(batch)
+    pooled = method.momentum_tower(*method.encoder.inputs(batch))
+    expected = F.normalize(method.momentum_dense(pooled), dim=1)
     for row, label in zip(expected, method.data.labels[[3, 7]].tolist(), strict=True):
         assert (method.queue.rows[label] - row).abs().amax(1).min() < 1e-5
 

@@ -168,14 +168,18 @@ def test_a_long_queue_is_never_compared_all_at_once(monkeypatch: pytest.MonkeyPa
     assert 0 < watched.cells <= D * 300  # of 5000·B products
 
 
+CPU = torch.device("cpu")
+
+
 def test_rank_weights_by_hand() -> None:
-    assert rank_weights(4, 16.0).tolist() == pytest.approx([1.0, 0.5, 0.25, 0.125])
-    assert rank_weights(1, 150.0).tolist() == [1.0]
-    assert rank_weights(3, 1.0).tolist() == [1.0, 1.0, 1.0]
+    assert rank_weights(3, 16.0, CPU, k=2).tolist() == pytest.approx([1.0, 0.25, 0.0625])
+    assert rank_weights(4, 16.0, CPU).tolist() == pytest.approx([1.0, 0.5, 0.25, 0.125])
+    assert rank_weights(1, 150.0, CPU).tolist() == [1.0]
+    assert rank_weights(3, 1.0, CPU).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_a_larger_base_trusts_only_the_nearest() -> None:
-    sharp, flat = rank_weights(10, 150.0), rank_weights(10, 2.0)
+    sharp, flat = rank_weights(10, 150.0, CPU), rank_weights(10, 2.0, CPU)
     assert sharp[0] == flat[0] == 1.0
     assert (sharp[1:] < flat[1:]).all()
     assert (sharp.diff() < 0).all()

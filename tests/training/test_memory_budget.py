@@ -137,7 +137,7 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
     folder.mkdir(exist_ok=True)
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
     limit, used, cached = names if version == 1 else ("memory.max", "memory.current", "inactive_file")
-    monkeypatch.setattr(memory_budget, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(free_memory, "CONTROL_GROUPS", tmp_path)
     before = available()
     (folder / limit).write_text("50000000\n")
     (folder / used).write_text("40000000\n")

@@ -78,10 +78,17 @@ class Tokens:
             start += size
         return batches
 
-    def shuffled_batches(self, size: int, generator: torch.Generator, subset: Tensor | None = None) -> list[Tensor]:
-        """The batches of an epoch: texts of similar length together, which keeps padding small, in random order."""
+    def shuffled_batches(
+        self, size: int, generator: torch.Generator, subset: Tensor | None = None, *, by_length: bool = True
+    ) -> list[Tensor]:
+        """The batches of an epoch in random order: texts of similar length together, which keeps padding small.
+
+        Without `by_length`, the texts of a batch are drawn at random.
+        """
         members = torch.arange(len(self)) if subset is None else subset.cpu()
         order = members[torch.randperm(len(members), generator=generator)]
+        if not by_length:
+            return list(order.split(size)) if len(order) else []
         batches: list[Tensor] = []
         for pool in order.split(size * POOL_BATCHES) if len(order) else ():
             batches += pool[self.lengths[pool].argsort(stable=True)].split(size)

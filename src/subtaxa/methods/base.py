@@ -59,10 +59,13 @@ class Method:
 
     `own` are the settings that define the method: they stand in place of the preset's, and the user's in place of them.
     `pretraining` names the method that runs before this one for `pretrain_epochs` epochs.
+    `random_batches` is for methods whose negatives are the other texts of the batch: batches are then drawn at random.
+    Otherwise a batch holds texts of similar length, which is faster, but its texts would be length-matched negatives.
     """
 
     own: ClassVar[Mapping[str, Any]] = {}
     pretraining: ClassVar[str] = "bert+ce"
+    random_batches: ClassVar[bool] = False
 
     encoder: Encoder
     data: TrainingData
@@ -138,6 +141,14 @@ def coarse_head(encoder: Encoder, data: TrainingData) -> nn.Linear:
     nn.init.normal_(head.weight, std=0.02)
     nn.init.zeros_(head.bias)
     return head
+
+
+def dense_tanh(dimensions: int) -> nn.Sequential:
+    """A dense layer with tanh that starts as the identity: at first the features are nearly the encoder's."""
+    dense = nn.Linear(dimensions, dimensions)
+    nn.init.eye_(dense.weight)
+    nn.init.zeros_(dense.bias)
+    return nn.Sequential(dense, nn.Tanh())
 
 
 def coarse_loss(head: nn.Module, pooled: Tensor, data: TrainingData, batch: Batch) -> Tensor:

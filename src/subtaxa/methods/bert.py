@@ -35,10 +35,14 @@ class BertCE(Method):
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        self.head = coarse_head(encoder, data)
+        self.head = self.classifier()
         order = torch.randperm(len(data), generator=torch.Generator().manual_seed(0))
         held = max(1, round(len(data) * self.settings.pretrain_holdout))
         self.held_out, self.trained = order[:held], order[held:]
+
+    def classifier(self) -> nn.Module:
+        """A new classifier of the coarse labels."""
+        return coarse_head(self.encoder, self.data)
 
     def modules(self) -> dict[str, nn.Module]:
         return {"tower": self.tower, "head": self.head}
@@ -55,11 +59,13 @@ class BertCE(Method):
         """Accuracy of the coarse label on the held-out texts."""
         self.encoder.eval()
         self.tower.eval()
+        self.head.eval()
         right = 0
         for index in self.held_out.split(256):
             batch = self.encoder.batch(self.data.tokens, index)
             logits = self.head(self.tower(*self.encoder.inputs(batch)))  # (B, C)
             right += int((logits.argmax(1) == labels_of(self.data, batch)).sum())
+        self.head.train()
         return right / len(self.held_out)
 
 

@@ -24,6 +24,11 @@ REFRESH = 5  # epochs between two retrievals
 WIDTH = 128  # of the training head's output
 
 
+def refresh_interval(epochs: int) -> int:
+    """Epochs between two retrievals: five, or half of a training too short for a second retrieval."""
+    return REFRESH if epochs > REFRESH else max(1, -(-epochs // 2))
+
+
 def listed(lists: Tensor, index: Tensor) -> Tensor:
     """Whether text j of the batch (B,) is on the list of text i, as (B, B); the lists (B, k) ascend."""
     wanted = index.repeat(len(lists), 1)  # (B, B)
@@ -41,6 +46,7 @@ class CLNN(Method):
     """CLNN: each text against one of its k neighbours; neighbours that meet in a batch are positives too."""
 
     own: ClassVar = {"neighbours": 50, "temperature": 0.07}
+    random_batches: ClassVar[bool] = True
     pretraining: ClassVar[str] = "bert+ce+mlm"
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
@@ -60,7 +66,7 @@ class CLNN(Method):
         self.lists = state["lists"].long().to(self.encoder.device)
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
-        if epoch % REFRESH == 0:
+        if epoch % refresh_interval(int(self.settings.epochs)) == 0:
             features = self.encoder.features(self.data.tokens)  # (N, D)
             self.lists = retrieve(features, features, int(self.settings.neighbours) + 1).indices.sort(1).values
         return {}

@@ -19,9 +19,10 @@ from sklearn.metrics import silhouette_score
 from torch import Tensor, nn
 
 from subtaxa.encoders.base import Encoder
-from subtaxa.methods.base import TrainingData
+from subtaxa.methods.base import TrainingData, dense_tanh
 from subtaxa.methods.deepcluster import DeepCluster, drawn_seed, kmeans
 
+ITERATIONS = 300  # The limit of k-means, as in scikit-learn; DeepCluster stops after 20.
 RESTARTS = 3  # of k-means, one bad run of which would scramble the labels; 10 as released, for three times the time
 SAMPLE = 2000  # texts that the silhouette is taken of, the same ones after each epoch
 
@@ -37,10 +38,7 @@ class DeepAligned(DeepCluster):
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        dense = nn.Linear(encoder.dimensions, encoder.dimensions)
-        nn.init.eye_(dense.weight)
-        nn.init.zeros_(dense.bias)
-        self.dense = nn.Sequential(dense, nn.Tanh())
+        self.dense = dense_tanh(encoder.dimensions)
         self.seed = drawn_seed()
         # Until the first clustering all are alike, so that any match will do.
         self.centroids = torch.zeros(self.k, encoder.dimensions, device=data.labels.device)  # (K, D)
@@ -73,7 +71,7 @@ class DeepAligned(DeepCluster):
 
     def cluster(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Centroids (K, D) and clusters (N,), the same for the same features."""
-        return kmeans(features, self.k, self.seed, RESTARTS)
+        return kmeans(features, self.k, self.seed, RESTARTS, ITERATIONS)
 
     def score(self) -> float | None:
         """The silhouette of the clusters that the next epoch would learn; None if there are too few or too many."""

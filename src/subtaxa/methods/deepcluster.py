@@ -38,14 +38,16 @@ def whitened(features: Tensor, dims: int) -> Tensor:
     return (centred @ axes / variances.maximum(smallest).sqrt()).float()  # (N, dims)
 
 
-def kmeans(features: Tensor, k: int, seed: int, restarts: int = 1) -> tuple[Tensor, Tensor]:
+def kmeans(
+    features: Tensor, k: int, seed: int, restarts: int = 1, iterations: int = ITERATIONS
+) -> tuple[Tensor, Tensor]:
     """Centroids (K, D) and the cluster of each text (N,); clusters may be empty where texts are the same.
 
     On one thread: with three or more, scikit-learn adds up in the order in which they finish, never quite the same.
     """
     rows = features.cpu().numpy()
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1, "openmp"):
-        found = KMeans(k, n_init=restarts, max_iter=ITERATIONS, random_state=seed).fit(rows)
+        found = KMeans(k, n_init=restarts, max_iter=iterations, random_state=seed).fit(rows)
     centroids, assignment = torch.from_numpy(found.cluster_centers_), torch.from_numpy(found.labels_).long()
     return centroids.to(features.device), assignment.to(features.device)
 

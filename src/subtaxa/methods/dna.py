@@ -65,7 +65,7 @@ class DNA(QueueMethod):
         return self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)
 
     def retrieve(self, queries: Tensor) -> Neighbours:
-        return retrieve(queries, self.queue.rows, self.k)
+        return retrieve(queries, self.queue.rows, self.n_retrieved)
 
     def filter(self, neighbours: Neighbours, queries: Tensor, epoch: int) -> dict[str, Tensor]:
         """The mask (N, k) after each filter, in order; the last one is the kept set S. A text always keeps itself."""

@@ -2,7 +2,8 @@
 
 With every switch off and `schedule_length` 1 this is DNA to the last bit. No switch is needed for the rank filter (in
 both it runs at the first retrieval only) and for the feature (the unit pooled feature). The learning rate is planned
-for 100 epochs of which 20 are run: that is the setting `schedule_length`, 5. The released loops over texts and
+for 100 epochs of which 20 are run: that is the setting `schedule_length`, 5. Pretraining is "bert+ce-as-released". The
+momentum encoder is never in train mode, in the released code as here, so its keys have no dropout. The released loops over texts and
 neighbours and its (B, N, D) tensor are array code here.
 """
 
@@ -19,6 +20,7 @@ from subtaxa.clustering.neighbours import Neighbours
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import TrainingData
+from subtaxa.methods.bert import BertCE
 from subtaxa.methods.dna import DNA
 
 HEAD_DIMENSIONS, HEAD_DROPOUT = 128, 0.1
@@ -30,7 +32,6 @@ class Switches:
 
     last_text_positive: bool = True  # a removed neighbour is written as −1, which as an index is the last text
     query_refill: bool = True  # the queue is refilled from the query encoder, not the momentum encoder
-    momentum_dropout: bool = True  # the momentum encoder runs with dropout; doubtful: models are loaded without it
     unfiltered_reciprocal: bool = (
         True  # the reciprocal filter looks at the lists as retrieved: what is kept is the same
     )
@@ -43,15 +44,18 @@ class DNAAsReleased(DNA):
     """DNA as in the authors' released code, which differs from the paper in several ways."""
 
     own: ClassVar = DNA.own | {"schedule": "linear", "warmup": 0.1, "schedule_length": 5.0}
+    pretraining: ClassVar[str] = "bert+ce-as-released"
     switches: Switches = Switches()
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
         self.viewed: Batch | None = None  # what the query encoder has just read
-        self.k += self.switches.k_others
-        self.momentum_tower.train(self.switches.momentum_dropout)
         if self.switches.deep_head:
             self.head = deep_head(encoder.dimensions, data.n_labels)
+
+    @property
+    def n_retrieved(self) -> int:
+        return self.k + self.switches.k_others
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         log = super().begin_epoch(epoch)
@@ -98,4 +102,16 @@ def deep_head(dimensions: int, labels: int) -> nn.Sequential:
     )
 
 
-VARIANTS = {"dna-as-released": DNAAsReleased}
+class BertCEAsReleased(BertCE):
+    """The pretraining of the released code: dropout before the classifier, and a schedule a quarter too long.
+
+    The released code counts the steps of the schedule over all texts, but trains on the 80 % that are not held out.
+    """
+
+    own: ClassVar = BertCE.own | {"schedule": "linear", "warmup": 0.1, "schedule_length": 1.25}
+
+    def classifier(self) -> nn.Module:
+        return nn.Sequential(nn.Dropout(HEAD_DROPOUT), super().classifier())
+
+
+VARIANTS = {"dna-as-released": DNAAsReleased, "bert+ce-as-released": BertCEAsReleased}

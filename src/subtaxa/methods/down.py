@@ -1,7 +1,8 @@
 """DOWN (the DNA authors' later work, 2024): no filters; every neighbour is a positive, weighted by its rank.
 
-The weights b^(−rank/k) are sharp at first, when far neighbours are unreliable, and flatter in each quarter of the
-epochs. Its pretraining adds a masked-language-model loss to the coarse cross-entropy (mlm.py). All else is as in DNA.
+The weights b^(−rank/k) are sharp at first, when distant neighbours are unreliable, and flatter in each quarter of the
+epochs. As in the authors' code, k + 1 rows are retrieved, the text itself among them. Pretraining adds a masked-language-
+model loss to the coarse cross-entropy (mlm.py). Everything else is as in DNA.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ class DOWN(DNA):
     pretraining: ClassVar[str] = "bert+ce+mlm"
     filters: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def n_retrieved(self) -> int:
+        return self.k + 1
+
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
-        return kept * rank_weights(kept.shape[1], base_at(epoch, int(self.settings.epochs)))  # (N, k)
+        n = kept.shape[1]
+        base = base_at(epoch, int(self.settings.epochs))
+        return kept * rank_weights(n, base, kept.device, max(1, n - 1))  # (N, k + 1)
 
 
 VARIANTS = {"down": DOWN}

@@ -33,6 +33,7 @@ class NNCL(Method):
     """NNCL: the nearest neighbour of one view against the other view."""
 
     own: ClassVar = {"temperature": 0.07}
+    random_batches: ClassVar[bool] = True
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

@@ -24,6 +24,7 @@ class SimCSE(Method):
     """SimCSE: each text against itself under another dropout mask."""
 
     own: ClassVar = {"augment": "none", "temperature": 0.05, "coarse_weight": 0.0, "pretrain_epochs": 0}
+    random_batches: ClassVar[bool] = True
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

@@ -77,7 +77,7 @@ class SoftDNA(QueueMethod):
         if found is not None:
             stages["category"] = stages["reciprocal"] & self.same_category(neighbours, found)
         kept = list(stages.values())[-1]
-        fade = rank_weights(kept.shape[1], self.fade(epoch)).to(kept.device)  # (k,)
+        fade = rank_weights(kept.shape[1], self.fade(epoch), kept.device)  # (k,)
         self.positives, self.weights = neighbours.indices, kept * fade
         self.mined = neighbours.indices, stages
         return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}

@@ -66,7 +66,7 @@ class StarDNA(DNA):
         super().start(encoder, data)
         self.gaussian, self.penalty = GaussianHead(encoder.dimensions), Penalty()
         self.momentum_gaussian = copy.deepcopy(self.gaussian).requires_grad_(False)
-        self.gaussians = FeatureQueue(torch.zeros(len(data), 2 * DIMENSIONS))
+        self.gaussians = FeatureQueue(torch.zeros(len(data), 2 * DIMENSIONS, device=encoder.device))
 
     def modules(self) -> dict[str, nn.Module]:
         heads = {"gaussian": self.gaussian, "momentum_gaussian": self.momentum_gaussian, "penalty": self.penalty}

@@ -2,14 +2,15 @@
 
 As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
 encoder's deep features in the ring of the query's class, each kind has a denominator of its own without the positive
-(one common denominator gave 47 in place of what research/README.md shows), and nothing is pretrained. Chosen here: each
-depth has its own linear classifier (theirs share one, behind a dense layer); the momentum encoder follows every trained
-layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
+(one common denominator gave 47 in place of what results/README.md shows), and nothing is pretrained. As there, the features of both depths pass one dense layer with tanh, which
+is used in training only here. Chosen here: that layer starts as the identity and has no dropout, each depth has its own
+linear classifier (theirs share one); the momentum encoder follows every trained layer and the dense layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
 B texts in a batch, C coarse labels, Q rows in a ring, D dimensions.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ from torch.nn import functional as F
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
-from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, labels_of
+from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, dense_tanh, labels_of
 from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within
 from subtaxa.training.momentum import update_momentum
 
@@ -59,12 +60,15 @@ class WSCL(RingMethod):
     """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
 
     own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "augment": "none"}
+    random_batches: ClassVar[bool] = True
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
         self.layer = shallow_layer(encoder.n_layers)
         self.head, self.shallow_head = coarse_head(encoder, data), coarse_head(encoder, data)
+        self.dense = dense_tanh(encoder.dimensions)
         self.momentum_tower = encoder.momentum_copy()
+        self.momentum_dense = copy.deepcopy(self.dense).requires_grad_(False)
         self.queue = ClassQueue.fitting(data.labels, data.n_labels, RING, encoder.dimensions)
 
     def modules(self) -> dict[str, nn.Module]:
@@ -72,11 +76,14 @@ class WSCL(RingMethod):
             "tower": self.tower,
             "head": self.head,
             "shallow_head": self.shallow_head,
+            "dense": self.dense,
             "momentum": self.momentum_tower,
+            "momentum_dense": self.momentum_dense,
         }
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        shallow, deep = self.tower(*self.encoder.inputs(self._view(batch)), layer=self.layer)  # (B, D) each
+        pooled = self.tower(*self.encoder.inputs(self._view(batch)), layer=self.layer)
+        shallow, deep = (self.dense(features) for features in pooled)  # (B, D) each
         contrast = weighted_self_contrast(
             F.normalize(deep, dim=1),
             F.normalize(shallow, dim=1),
@@ -94,12 +101,13 @@ class WSCL(RingMethod):
     def after_step(self, batch: Batch) -> None:
         """Move the momentum encoder, then put its features of the batch into the rings."""
         update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
+        update_momentum(self.momentum_dense, self.dense, self.settings.momentum)
         self.enqueue(batch, self.keys(batch))
 
     @torch.no_grad()
     def keys(self, batch: Batch) -> Tensor:
         """The momentum encoder's deep features (B, D), unit length."""
-        return F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)
+        return F.normalize(self.momentum_dense(self.momentum_tower(*self.encoder.inputs(batch))), dim=1)
 
 
 VARIANTS = {"wscl": WSCL}

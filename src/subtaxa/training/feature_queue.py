@@ -63,6 +63,11 @@ class QueueMethod(Method):
         self.queue.refresh(features)
         self.judge(epoch)
 
+    @property
+    def n_retrieved(self) -> int:
+        """The number of rows retrieved for each text, the text itself among them."""
+        return self.k
+
     def compared(self) -> Tensor:
         """What texts are compared by (N, D)."""
         return self.queue.rows

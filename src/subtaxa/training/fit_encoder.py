@@ -71,10 +71,13 @@ def train(
     chosen = method_class(settings.method)
     history: History = []
     if settings.pretrain_epochs:
-        trainer = Trainer(settings, seed, progress, folder and folder / "pretraining.safetensors")
-        method = method_class(chosen.pretraining)(settings)
-        rows = trainer.run("Pretraining on the labels", method, encoder, data, settings.pretrain_epochs)
+        before = method_class(chosen.pretraining)
+        # `schedule_length` stretches the method's schedule only; pretraining has a schedule of its own.
+        own = settings.with_(schedule_length=before.own.get("schedule_length", 1.0))
+        trainer = Trainer(own, seed, progress, folder and folder / "pretraining.safetensors")
+        rows = trainer.run("Pretraining on the labels", before(own), encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
+        data = replace(data, untrained=None)  # The encoder has changed, so these features are out of date.
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
     learner = chosen(settings)
     history += trainer.run("Training", learner, encoder, data, int(settings.epochs), watcher)

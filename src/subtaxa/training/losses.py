@@ -60,10 +60,13 @@ def weighted_nce(
     return _alignment(logits.gather(1, positives), weights), uniformity
 
 
-def rank_weights(k: int, base: float) -> Tensor:
-    """DOWN's weights: base^(−rank/k), rank 0 being the query itself. A larger base trusts only the nearest."""
-    ranks = torch.arange(k, dtype=torch.float32)  # (k,)
-    return base ** (-ranks / k)
+def rank_weights(n: int, base: float, device: torch.device, k: int | None = None) -> Tensor:
+    """DOWN's weights base^(−rank/k) of n ranked rows (n,), rank 0 being the query itself; k is n unless given.
+
+    A larger base relies on the nearest neighbours only.
+    """
+    ranks = torch.arange(n, dtype=torch.float32, device=device)  # (n,)
+    return base ** (-ranks / (n if k is None else k))
 
 
 def info_nce(queries: Tensor, keys: Tensor, temperature: float) -> Tensor:

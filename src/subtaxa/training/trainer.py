@@ -196,7 +196,8 @@ class Trainer:
     def _batches(self, epoch: int) -> list[Tensor]:
         generator = torch.Generator().manual_seed(_mixed(self.seed, epoch, 0))
         subset = self.method.training_subset()
-        return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset)
+        by_length = not self.method.random_batches
+        return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset, by_length=by_length)
 
     def _share(self, index: Tensor) -> Tensor:
         """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""

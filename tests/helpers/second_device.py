@@ -1,0 +1,103 @@
+"""A second device that exists on every machine, so that a test without a GPU notices tensors on different devices.
+
+A `SecondDeviceTensor` says that it is on the device "meta" but holds its numbers in main memory. `SecondDevice` runs
+every operation on those numbers and refuses what a GPU would refuse: an operation on tensors of both devices. As on a
+GPU, a tensor without dimensions and the indices of an indexed tensor may stay in main memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+DEVICE = torch.device("meta")
+ATEN = torch.ops.aten
+COPIES = {ATEN._to_copy, ATEN.copy_, ATEN.copy, ATEN._copy_from}  # They are made to cross from one device to another.
+INDEXING = {ATEN.index, ATEN.index_put, ATEN.index_put_, ATEN._index_put_impl_}
+
+
+class SecondDeviceTensor(Tensor):
+    """A tensor on the second device; its numbers are in `inner`."""
+
+    inner: Tensor
+
+    @staticmethod
+    def __new__(cls, inner: Tensor) -> SecondDeviceTensor:
+        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined, no-any-return]
+            cls,
+            inner.shape,
+            strides=inner.stride(),
+            storage_offset=inner.storage_offset(),
+            dtype=inner.dtype,
+            layout=inner.layout,
+            device=DEVICE,
+            requires_grad=False,
+        )
+
+    def __init__(self, inner: Tensor) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def __repr__(self, **_: Any) -> str:
+        return f"SecondDeviceTensor({self.inner!r})"
+
+    def tolist(self) -> Any:
+        return self.inner.tolist()
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, function: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        return run(function, args, kwargs or {})
+
+
+class SecondDevice(TorchDispatchMode):
+    """While it is active, tensors can be made on the second device."""
+
+    def __torch_dispatch__(
+        self, function: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        return run(function, args, kwargs or {})
+
+
+def run(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Run one operation on the numbers, or raise what a GPU would raise."""
+    tensors = [x for x in tree_flatten((args, dict(kwargs)))[0] if isinstance(x, Tensor)]
+    there = [isinstance(x, SecondDeviceTensor) for x in tensors]
+    packet = function.overloadpacket
+    if any(there) and not all(there) and packet not in COPIES:
+        check(function, args, [x for x, second in zip(tensors, there, strict=True) if not second])
+    asked = kwargs.get("device")
+    second = any(there) if asked is None else torch.device(asked) == DEVICE
+    plain = dict(kwargs) if asked is None else {**kwargs, "device": torch.device("cpu")}
+    inner = {id(x): x.inner for x in tensors if isinstance(x, SecondDeviceTensor)}
+    numbers = tree_map(lambda x: inner.get(id(x), x) if isinstance(x, Tensor) else x, (tuple(args), plain))
+    result = function(*numbers[0], **numbers[1])
+    if packet is ATEN.copy_:
+        return args[0]
+    given = {id(number): x for x in tensors if (number := inner.get(id(x))) is not None}  # Changed in place.
+
+    def wrapped(x: Any) -> Any:
+        if not isinstance(x, Tensor) or isinstance(x, SecondDeviceTensor) or not second:
+            return x
+        return given.get(id(x)) if id(x) in given else SecondDeviceTensor(x)
+
+    return tree_map(wrapped, result)
+
+
+def check(function: Any, args: Sequence[Any], here: Sequence[Tensor]) -> None:
+    """Refuse an operation on tensors of both devices, of which these are in main memory."""
+    name = function.overloadpacket
+    free = list(here)
+    if name in INDEXING and isinstance(args[0], SecondDeviceTensor):
+        indices = {id(index) for index in args[1] if index is not None}
+        free = [x for x in here if id(x) not in indices]
+    written = function._schema.is_mutable and not isinstance(args[0], SecondDeviceTensor)
+    if written or any(x.dim() for x in free):
+        shapes = [tuple(x.shape) for x in free]
+        raise RuntimeError(f"{function} on tensors of both devices: those of shape {shapes} are in main memory")
