@@ -47,7 +47,7 @@ def slow_info_nce(queries: Tensor, keys: Tensor, tau: float) -> float:
 
 def started(tiny_encoder: str, name: str = "simcse", **changes: object) -> SimCSE:
     """The method with its own settings, in train mode as the trainer has it."""
-    own = {key: value for key, value in method_class(name).own.items() if key != "pretrain_epochs"}
+    own = {key: value for key, value in method_class(name).defaults.items() if key != "pretrain_epochs"}
     settings, encoder, data, _ = prepared(tiny_encoder, **{**own, **changes})
     method = method_class(name)(settings)
     method.start(encoder, data)

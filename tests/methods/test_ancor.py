@@ -91,7 +91,7 @@ def test_with_an_empty_ring_there_is_nothing_to_tell_apart() -> None:
 
 
 def started(tiny_encoder: str, kind: type[Ancor] = Ancor, **changes: object) -> Ancor:
-    settings, encoder, data, _ = prepared(tiny_encoder, **{**kind.own, "augment": "none", **changes})
+    settings, encoder, data, _ = prepared(tiny_encoder, **{**kind.defaults, "augment": "none", **changes})
     method = kind(settings)
     method.start(encoder, data)
     return method

@@ -14,7 +14,7 @@ from subtaxa.methods.nncl import NNCL, nearest_other
 
 
 def started(tiny_encoder: str, **changes: object) -> NNCL:
-    settings, encoder, data, _ = prepared(tiny_encoder, **{**NNCL.own, **changes})
+    settings, encoder, data, _ = prepared(tiny_encoder, **{**NNCL.defaults, **changes})
     method = NNCL(settings)
     method.start(encoder, data)
     method.begin_epoch(0)

@@ -109,7 +109,7 @@ def test_a_file_with_one_of_our_names_is_refused_and_not_passed_over(folder: Pat
 
 def test_a_folder_that_is_not_there_is_named(folder: Path) -> None:
     methods.__path__[-1] = str(folder / "nowhere")
-    with pytest.raises(SettingError, match=r"SUBTAXA_METHODS names .*nowhere': it must be a folder"):
+    with pytest.raises(SettingError, match=r"SUBTAXA_METHODS names .*nowhere', which is not a folder"):
         methods.variants()
 
 
@@ -119,3 +119,53 @@ def test_a_class_without_a_word_on_it_is_listed_all_the_same(folder: Path, capsy
     )
     assert main(["methods"]) == 0
     assert "\nsilent" in capsys.readouterr().out
+
+
+def test_a_plugin_with_the_old_name_of_defaults_works_with_a_warning(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from subtaxa.methods.dna import DNA\n"
+        "class Mine(DNA):\n    own = DNA.own | {'temperature': 0.3}\n"
+        "VARIANTS = {'mine': Mine}\n"
+    )
+    with pytest.warns(DeprecationWarning, match=r"^Mine\.own is now Mine\.defaults; the old name goes in 0\.3\.0$"):
+        methods.variants()
+    settings = methods.settings_for("default", method="mine")
+    assert (settings.temperature, settings.momentum) == (0.3, 0.99)
+    assert methods.method_class("mine").own == methods.method_class("mine").defaults
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An installed package with one method, as pip would leave it."""
+    facts = tmp_path / "other_methods-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: other-methods\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[subtaxa.methods]\nfrom-a-package = other_methods:Other\n")
+    (tmp_path / "other_methods.py").write_text(
+        "from subtaxa.methods.dna import DNA\nclass Other(DNA):\n    'A method of another package.'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    methods.variants.cache_clear()
+    yield tmp_path
+    methods.variants.cache_clear()
+    sys.modules.pop("other_methods", None)
+
+
+def test_a_method_of_an_installed_package_is_found(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert methods.method_class("from-a-package").__module__ == "other_methods"
+    assert main(["methods"]) == 0
+    assert "A method of another package." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("broken = no_such_module:Other", "cannot import the method 'broken' of the package 'other-methods' (Module"),
+        ("number = sys:maxsize", "not a subclass of Method"),
+        ("dna = other_methods:Other", "the package 'other-methods' has a second method 'dna'"),
+    ],
+)
+def test_a_package_whose_method_cannot_be_used_is_named(package: Path, entry: str, reason: str) -> None:
+    (package / "other_methods-1.0.dist-info" / "entry_points.txt").write_text(f"[subtaxa.methods]\n{entry}\n")
+    with pytest.raises(SettingError, match=re.escape(reason)):
+        methods.variants()

@@ -348,7 +348,7 @@ def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, m
 
 def test_the_method_brings_its_own_settings() -> None:
     found = settings_for("default").to_dict()
-    assert {name: found[name] for name in SoftDNA.own} == dict(SoftDNA.own)
+    assert {name: found[name] for name in SoftDNA.defaults} == dict(SoftDNA.defaults)
     assert settings_for("default", augment="drop").augment == "drop"
 
 

@@ -125,7 +125,7 @@ def test_depths_are_the_whole_models_hidden_states(
 
 
 def started(tiny_encoder: str, **changes: object) -> WSCL:
-    settings, encoder, data, _ = prepared(tiny_encoder, **{**WSCL.own, **changes})
+    settings, encoder, data, _ = prepared(tiny_encoder, **{**WSCL.defaults, **changes})
     method = WSCL(settings)
     method.start(encoder, data)
     return method

@@ -1,6 +1,7 @@
-"""One file per method. A module here that defines `VARIANTS = {"name": Class}` is found; nothing else registers it.
+"""One file per method. A module here that defines `VARIANTS = {"name": Class}` is found without further registration.
 
-The folders in the environment variable SUBTAXA_METHODS are searched too.
+Methods are also found in the folders listed in the environment variable SUBTAXA_METHODS, and through the entry points
+of installed packages in the group "subtaxa.methods".
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from subtaxa.errors import SettingError
@@ -19,18 +21,19 @@ if TYPE_CHECKING:
     from subtaxa.methods.base import Method
 
 VARIABLE = "SUBTAXA_METHODS"
+GROUP = "subtaxa.methods"
 PLUGINS = list(dict.fromkeys(os.path.abspath(f) for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f))
 __path__ += PLUGINS
 
 
 @cache
 def variants() -> dict[str, type[Method]]:
-    """Every method by its name. A file with one of our names, or with a method of one, is refused, not passed over."""
+    """Every method by its name. A file or a method whose name is taken raises an error; nothing is skipped silently."""
     found: dict[str, type[Method]] = {}
     files: set[str] = set()
     for folder in __path__:
         if not os.path.isdir(folder):
-            raise SettingError(f"{VARIABLE} names {folder!r}: it must be a folder of method files")
+            raise SettingError(f"{VARIABLE} names {folder!r}, which is not a folder: name a folder of method files")
         for module in sorted(pkgutil.iter_modules([folder]), key=lambda m: m.name):
             path = os.path.join(folder, f"{module.name}.py")
             if module.name in files:
@@ -40,11 +43,15 @@ def variants() -> dict[str, type[Method]]:
                 raise SettingError(f"the method file {path!r} has a second {min(taken)!r}: give it another name")
             files.add(module.name)
             found |= new
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        if entry.name in found:
+            raise SettingError(f"{_package(entry)} has a second method {entry.name!r}: uninstall it")
+        found[entry.name] = _from_package(entry)
     return found
 
 
 def _variants_in(module: str, plugin: str) -> dict[str, type[Method]]:
-    """What a module offers. A plug-in may fail in any way that a program can: that is told in a sentence."""
+    """The methods of a module. A plug-in may fail in any way; the error then names its file."""
     try:
         return dict(getattr(importlib.import_module(f"{__name__}.{module}"), "VARIANTS", {}))
     except Exception as error:
@@ -56,6 +63,28 @@ def _variants_in(module: str, plugin: str) -> dict[str, type[Method]]:
         ) from error
 
 
+def _from_package(entry: EntryPoint) -> type[Method]:
+    """The method that an installed package offers."""
+    from subtaxa.methods.base import Method
+
+    try:
+        method = entry.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingError(
+            f"cannot import the method {entry.name!r} of {_package(entry)} ({reason}): update or uninstall it"
+        ) from error
+    if not isinstance(method, type) or not issubclass(method, Method):
+        raise SettingError(
+            f"the method {entry.name!r} of {_package(entry)} is {method!r}, not a subclass of Method: uninstall it"
+        )
+    return method
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"the package {entry.dist.name!r}" if entry.dist is not None else f"the entry point {entry.value!r}"
+
+
 def method_class(name: str) -> type[Method]:
     """The class of a method, or an error that lists the names."""
     if name not in variants():
@@ -64,8 +93,8 @@ def method_class(name: str) -> type[Method]:
 
 
 def settings_for(preset: str, data: Mapping[str, Any] | None = None, **given: Any) -> Settings:
-    """The preset's settings; in their place those of the data, if any, then the method's own, then the given ones."""
+    """The preset's settings, overridden in turn by those of the data, the method's defaults and the given ones."""
     if preset not in PRESETS:
-        return Settings.from_preset(preset)  # says which presets there are
+        return Settings.from_preset(preset)  # This raises an error that lists the presets.
     name = given.get("method") or {**PRESETS["paper"], **PRESETS[preset]}["method"]
-    return Settings.from_preset(preset, **{**(data or {}), **method_class(name).own, **given})
+    return Settings.from_preset(preset, **{**(data or {}), **method_class(name).defaults, **given})

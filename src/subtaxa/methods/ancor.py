@@ -1,11 +1,12 @@
 """ANCOR (Bukchin et al., CVPR 2021): momentum contrast inside each coarse class, on angles from the class's weight.
 
-Two views of a text are to be alike among the texts of its coarse label, while the coarse cross-entropy keeps the labels
-apart; seen as an angle from the classifier's weight, a feature can serve both. As in the authors' code: an MLP to 128
-dimensions, a weight that the contrast does not train, no negatives from the batch. Chosen here: the classifier sees the
-projected feature itself (theirs puts a ReLU between); rings are far shorter (theirs hold 65,536 images) and are filled
-before the first epoch (theirs start random); no pretraining on the labels, which are in the objective already.
-B texts in a batch, C coarse labels, Q rows in a ring, D dimensions, P projected dimensions.
+Two views of a text attract each other among the texts of their coarse label, while the coarse cross-entropy separates
+the labels. Measured as an angle from the classifier's weight, one feature can serve both aims. As in the authors' code,
+an MLP projects to 128 dimensions, the contrast does not train the classifier's weight, and the batch provides no
+negatives. Our choices: the classifier sees the projected feature itself (the authors add a ReLU); the queues are much
+shorter (theirs hold 65,536 images) and are filled before the first epoch (theirs start with random rows); there is no
+pretraining on the coarse labels, because they are part of the objective.
+B texts in a batch, C coarse labels, Q rows in a queue, D dimensions, P projected dimensions.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def angular_nce(
 class Ancor(RingMethod):
     """ANCOR: momentum contrast by angles inside each coarse label, and the coarse cross-entropy after a projection."""
 
-    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.2, "momentum": 0.999, "coarse_weight": 0.0}
+    defaults: ClassVar = {"pretrain_epochs": 0, "temperature": 0.2, "momentum": 0.999, "coarse_weight": 0.0}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -106,7 +107,7 @@ class Ancor(RingMethod):
 class AncorCE(Ancor):
     """ANCOR with the coarse cross-entropy once more, on the encoder's output."""
 
-    own: ClassVar = Ancor.own | {"coarse_weight": 1.0}
+    defaults: ClassVar = Ancor.defaults | {"coarse_weight": 1.0}
 
 
 VARIANTS = {"ancor": Ancor, "ancor+ce": AncorCE}

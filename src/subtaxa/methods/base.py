@@ -1,7 +1,8 @@
-"""What a method is: a small class with hooks, of which only `loss` is required."""
+"""The base class of all methods. A method is a small class with hooks, of which only `loss` is required."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -54,16 +55,24 @@ class TrainingData:
         return replace(self, labels=self.labels.to(device), untrained=untrained, words=words)
 
 
-class Method:
-    """Base of all methods. The trainer calls the hooks in this order and knows no method by name.
+class _OldName:
+    """`Method.own` was renamed to `Method.defaults` in 0.2.0. Reading the old name works until 0.3.0."""
 
-    `own` are the settings that define the method: they stand in place of the preset's, and the user's in place of them.
+    def __get__(self, method: Method | None, owner: type[Method]) -> Mapping[str, Any]:
+        return owner.defaults
+
+
+class Method:
+    """Base class of all methods. The trainer calls the hooks in the order in which they are defined here.
+
+    `defaults` are the settings that define the method. They override the preset, and the user overrides them.
     `pretraining` names the method that runs before this one for `pretrain_epochs` epochs.
     `random_batches` is for methods whose negatives are the other texts of the batch: batches are then drawn at random.
     Otherwise a batch holds texts of similar length, which is faster, but its texts would be length-matched negatives.
     """
 
-    own: ClassVar[Mapping[str, Any]] = {}
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    own = _OldName()
     pretraining: ClassVar[str] = "bert+ce"
     random_batches: ClassVar[bool] = False
 
@@ -76,12 +85,23 @@ class Method:
     # What `begin_epoch` retrieved: neighbours (N, k) and one mask (N, k) per filter stage, for whoever watches.
     mined: tuple[Tensor, Mapping[str, Tensor]] | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "own" in cls.__dict__:
+            warnings.warn(
+                f"{cls.__name__}.own is now {cls.__name__}.defaults; the old name goes in 0.3.0",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            cls.defaults = cls.__dict__["own"]
+            del cls.own
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.gather: Callable[[Tensor], Tensor] = lambda rows: rows  # joins the rows of all processes
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
-        """Before the first epoch. Overriders call this first, then build what they need."""
+        """Called before the first epoch. A subclass calls this first and then builds what it needs."""
         self.encoder, self.data, self.tower = encoder, data, encoder.tower
 
     def modules(self) -> dict[str, nn.Module]:

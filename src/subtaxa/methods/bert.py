@@ -1,7 +1,7 @@
-"""The rows "BERT" and "BERT+CE" of the paper's table: the encoder as it is, and with coarse cross-entropy alone.
+"""The rows "BERT" and "BERT+CE" of the paper's table: the encoder as it is, and coarse cross-entropy alone.
 
-The first is the bar that every method has to clear; the second is also the pretraining of the others. In the released
-code and the paper the encoder is BERT; here it is whatever encoder was chosen.
+Every method has to beat the first. The second is also the pretraining of the other methods. The paper and the released
+code use BERT; here the encoder is a setting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss,
 class Bert(Method):
     """The encoder as it is: there is not a single text to train on."""
 
-    own: ClassVar = {"pretrain_epochs": 0}
+    defaults: ClassVar = {"pretrain_epochs": 0}
 
     def training_subset(self) -> Tensor:
         return self.data.labels.new_empty(0)
@@ -31,7 +31,7 @@ class Bert(Method):
 class BertCE(Method):
     """Cross-entropy on the coarse labels alone; the best epoch on held-out texts is kept."""
 
-    own: ClassVar = {"pretrain_epochs": 0}
+    defaults: ClassVar = {"pretrain_epochs": 0}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)

@@ -1,9 +1,11 @@
-"""CLNN, contrastive learning with nearest neighbours (ACL 2022): a text and one random neighbour of it are two views.
+"""CLNN, contrastive learning with nearest neighbours (ACL 2022): a text and one of its neighbours are two views.
 
-The loss has the supervised contrastive form: in-batch texts on a text's neighbour list are positives too. As in the
-authors' code, the list is the k nearest and the text itself, a pair (i, j) is judged by the list of text i and holds
-for the neighbours drawn for them as well, and a head of two layers is used in training only; neighbours are sought and
-scored on the encoder's feature. Views are token replacement or dropping; pretraining is CE + MLM; no CE afterwards.
+The loss has the supervised contrastive form: two texts of a batch are also positives if one is on the other's neighbour
+list. As in the authors' code, the list holds the k nearest texts and the text itself; the list of text i decides about
+the pair (i, j) and about the neighbours drawn for both; a head of two layers is used in training only, and neighbours
+are retrieved by the encoder's feature. Views are made by replacing or dropping tokens. Pretraining is CE + MLM; there
+is no CE afterwards. A training of five epochs or fewer refreshes the neighbours once, halfway.
+B texts in a batch, k neighbours.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def drawn(lists: Tensor) -> Tensor:
 class CLNN(Method):
     """CLNN: each text against one of its k neighbours; neighbours that meet in a batch are positives too."""
 
-    own: ClassVar = {"neighbours": 50, "temperature": 0.07}
+    defaults: ClassVar = {"neighbours": 50, "temperature": 0.07}
     random_batches: ClassVar[bool] = True
     pretraining: ClassVar[str] = "bert+ce+mlm"
 

@@ -1,12 +1,12 @@
 """DeepAligned (Zhang et al. 2021): DeepCluster whose pseudo-labels keep their meaning from one epoch to the next.
 
-Each new centroid takes the number of the old centroid it is matched with (Hungarian), so one classifier serves all
-epochs; the epoch with the best silhouette is kept. As released: no PCA, every text once per epoch, and clustered and
-classified is tanh(dense(pooled)). Ours: the encoder itself is scored, not that head, and no labelled data pretrains it,
-so the dense layer starts as the identity: the first clusters are the encoder's, and what is learnt later is learnt
-mostly below it. Its features are clustered at unit length; pooling is the encoder's; no dropout on the head. K-means
-has one seed for all epochs, so that what `score` found serves the next epoch. "+CE" adds the coarse cross-entropy on
-the encoder's output. N texts, B in a batch, K clusters, D dimensions.
+Each new centroid takes the number of the old centroid it is matched with (Hungarian algorithm), so one classifier
+serves all epochs. The epoch with the best silhouette is kept. As in the authors' code, there is no PCA, every text
+comes once per epoch, and tanh(dense(pooled)) is clustered and classified. Our choices: the encoder itself is scored,
+not that head, and no labelled data pretrains it, so the dense layer starts as the identity; features are clustered at
+unit length; pooling is the encoder's; the head has no dropout. K-means has one seed for all epochs, so that the next
+epoch can use the clusters that `score` found. "+CE" adds the coarse cross-entropy on the encoder's output.
+N texts, B texts in a batch, K clusters, D dimensions.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class DeepAligned(DeepCluster):
 class DeepAlignedCE(DeepAligned):
     """DeepAligned with the coarse cross-entropy beside it."""
 
-    own: ClassVar = DeepAligned.own | {"coarse_weight": 1.0}
+    defaults: ClassVar = DeepAligned.defaults | {"coarse_weight": 1.0}
 
 
 class _Headed(nn.Module):

@@ -1,10 +1,11 @@
-"""DeepCluster (Caron et al. 2018) on texts: each epoch the texts are clustered and their clusters are learnt as labels.
+"""DeepCluster (Caron et al. 2018) on texts: each epoch clusters the texts and then learns the clusters as labels.
 
-Features → PCA, whitening, unit length → k-means → pseudo-labels; a fresh linear classifier of the pooled feature learns
-them for an epoch in which every cluster comes equally often. As released: at most 256 dimensions, 20 iterations of one
-k-means, the classifier drawn with deviation 0.01. Ours: the features are of unit length before the PCA too, and AdamW's
-moments of the old classifier stay when it is drawn anew (the authors start a new SGD for it). "+CE" adds the coarse
-cross-entropy jointly; both rows start from the encoder as it is. N texts, B in a batch, K clusters, D dimensions.
+Features → PCA, whitening, unit length → k-means → pseudo-labels. A new linear classifier of the pooled feature learns
+them for one epoch, in which all clusters come equally often. As in the authors' code: at most 256 dimensions, 20
+iterations of one k-means, classifier weights drawn with standard deviation 0.01. Our choices: features have unit length
+before the PCA too, and AdamW's moments of the classifier stay when its weights are drawn again (the authors start a new
+SGD). "+CE" adds the coarse cross-entropy. Both variants start from the encoder as it is.
+N texts, B texts in a batch, K clusters, D dimensions.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def draw_anew(classifier: nn.Linear) -> None:
 class DeepCluster(Method):
     """DeepCluster: clusters of whitened features are the labels of the next epoch, for a new classifier each time."""
 
-    own: ClassVar = {"pretrain_epochs": 0, "augment": "none", "coarse_weight": 0.0}
+    defaults: ClassVar = {"pretrain_epochs": 0, "augment": "none", "coarse_weight": 0.0}
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -126,7 +127,7 @@ class DeepCluster(Method):
 class DeepClusterCE(DeepCluster):
     """DeepCluster with the coarse cross-entropy beside it."""
 
-    own: ClassVar = DeepCluster.own | {"coarse_weight": 1.0}
+    defaults: ClassVar = DeepCluster.defaults | {"coarse_weight": 1.0}
 
 
 VARIANTS = {"deepcluster": DeepCluster, "deepcluster+ce": DeepClusterCE}

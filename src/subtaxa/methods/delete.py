@@ -1,9 +1,9 @@
 """The rows "Delete" and "Delete+CE": InfoNCE between a text and a copy of it with words deleted.
 
-It is SimCSE with another view, head and temperature included; dropout stays on. The paper gives neither rate nor
-temperature: 30 % and SimCSE's 0.05 are our choice. "Deleted" tokens are hidden from attention and pooling, so the rest
-keep their positions; where lower layers are frozen and cached, only the trained layers do not see them. With
-`augment="none"` what is left is SimCSE.
+This is SimCSE with another view; head, temperature and dropout are the same. The paper gives neither rate nor
+temperature: 30 % and SimCSE's 0.05 are our choice. Deleted tokens are hidden from attention and pooling, so the other
+tokens keep their positions. Where lower layers are frozen and cached, only the trained layers do not see them. With
+`augment="none"` the method is SimCSE.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from subtaxa.methods.simcse import SimCSE
 class Delete(SimCSE):
     """Delete: each text against a copy of it with words deleted."""
 
-    own: ClassVar = SimCSE.own | {"augment": "drop", "augment_rate": 0.3}
+    defaults: ClassVar = SimCSE.defaults | {"augment": "drop", "augment_rate": 0.3}
 
 
 class DeleteCE(Delete):
     """Delete and the coarse cross-entropy."""
 
-    own: ClassVar = Delete.own | {"coarse_weight": 1.0}
+    defaults: ClassVar = Delete.defaults | {"coarse_weight": 1.0}
 
 
 VARIANTS = {"delete": Delete, "delete+ce": DeleteCE}

@@ -1,7 +1,7 @@
-"""DNA, Denoised Neighborhood Aggregation (EMNLP 2023), exactly as the paper has it.
+"""DNA, Denoised Neighborhood Aggregation (EMNLP 2023), exactly as in the paper.
 
-E-step: refresh the queue, retrieve k neighbours of each text, clean them by the three filters.
-M-step: an epoch of pulling each text to its kept neighbours and away from the rest of the queue.
+E-step: refresh the queue, retrieve k neighbours of each text, and filter them by label, reciprocity and rank.
+M-step: train for an epoch, pulling each text to its kept neighbours and away from the rest of the queue.
 N texts, B texts in a batch, D dimensions, k neighbours.
 """
 
@@ -27,7 +27,7 @@ from subtaxa.training.momentum import update_momentum
 class DNA(QueueMethod):
     """DNA as in the paper: neighbours from the whole queue, cleaned by the label, reciprocal and rank filters."""
 
-    own: ClassVar = {
+    defaults: ClassVar = {
         "coarse_weight": 1.0,
         "temperature": 0.07,
         "momentum": 0.99,

@@ -1,10 +1,10 @@
-"""DNA as its authors' released code has it, where that differs from the paper. Each difference is a switch.
+"""DNA as in its authors' released code, where that differs from the paper. Each difference is a switch.
 
-With every switch off and `schedule_length` 1 this is DNA to the last bit. No switch is needed for the rank filter (in
-both it runs at the first retrieval only) and for the feature (the unit pooled feature). The learning rate is planned
-for 100 epochs of which 20 are run: that is the setting `schedule_length`, 5. Pretraining is "bert+ce-as-released". The
-momentum encoder is never in train mode, in the released code as here, so its keys have no dropout. The released loops over texts and
-neighbours and its (B, N, D) tensor are array code here.
+With every switch off and `schedule_length` 1, this is DNA to the last bit. Two things need no switch: the rank filter
+runs at the first retrieval only in both, and the feature is the unit pooled feature in both. The released learning-rate
+schedule covers 100 epochs of which 20 are run: that is the setting `schedule_length`, 5. The released momentum encoder
+is never in train mode, so its keys have no dropout, here too. Pretraining is "bert+ce-as-released". The released loops
+over texts and neighbours, and its (B, N, D) tensor, are array code here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Switches:
 class DNAAsReleased(DNA):
     """DNA as in the authors' released code, which differs from the paper in several ways."""
 
-    own: ClassVar = DNA.own | {"schedule": "linear", "warmup": 0.1, "schedule_length": 5.0}
+    defaults: ClassVar = DNA.defaults | {"schedule": "linear", "warmup": 0.1, "schedule_length": 5.0}
     pretraining: ClassVar[str] = "bert+ce-as-released"
     switches: Switches = Switches()
 
@@ -108,7 +108,7 @@ class BertCEAsReleased(BertCE):
     The released code counts the steps of the schedule over all texts, but trains on the 80 % that are not held out.
     """
 
-    own: ClassVar = BertCE.own | {"schedule": "linear", "warmup": 0.1, "schedule_length": 1.25}
+    defaults: ClassVar = BertCE.defaults | {"schedule": "linear", "warmup": 0.1, "schedule_length": 1.25}
 
     def classifier(self) -> nn.Module:
         return nn.Sequential(nn.Dropout(HEAD_DROPOUT), super().classifier())

@@ -1,8 +1,8 @@
-"""DOWN (the DNA authors' later work, 2024): no filters; every neighbour is a positive, weighted by its rank.
+"""DOWN (by the authors of DNA, 2024): no filters; every neighbour is a positive, weighted by its rank.
 
 The weights b^(−rank/k) are sharp at first, when distant neighbours are unreliable, and flatter in each quarter of the
-epochs. As in the authors' code, k + 1 rows are retrieved, the text itself among them. Pretraining adds a masked-language-
-model loss to the coarse cross-entropy (mlm.py). Everything else is as in DNA.
+epochs. As in the authors' code, k + 1 rows are retrieved, the text itself among them. Pretraining adds a
+masked-language-model loss to the coarse cross-entropy (mlm.py). Everything else is as in DNA.
 """
 
 from __future__ import annotations

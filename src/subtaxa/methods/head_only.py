@@ -1,8 +1,7 @@
-"""A first look: the encoder stays as it is, and only a linear map of its features is trained, as the default trains.
+"""The quick preset: the encoder is frozen, and only a linear map of its features is trained, with the default's loss.
 
-The layers' outputs are computed once and kept, so that a step costs next to nothing; views leave out tokens of them.
-The map begins as the identity and needs no bias, as features are brought to unit length after it. It is saved with the
-model as one more module of it.
+The layers' outputs are computed once and cached, so a step is cheap; views drop tokens of the cached outputs. The map
+starts as the identity. It needs no bias because features are normalised after it. It is saved as a module of the model.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from subtaxa.methods.soft_dna import SoftDNA
 class HeadOnly(SoftDNA):
     """The default's loss for a linear map of the encoder's features: a first look, in little more than one reading."""
 
-    own: ClassVar = {
-        **SoftDNA.own,
+    defaults: ClassVar = {
+        **SoftDNA.defaults,
         "trained_layers": 0,
         "epochs": 8,
         "batch_size": 256,

@@ -1,6 +1,6 @@
-"""The ablation ladder of the paper's table 3: NNCL → many neighbours → coarse CE → label → reciprocal → rank (DNA).
+"""The ablation of the paper's table 3: NNCL → many neighbours → coarse CE → label → reciprocal → rank (DNA).
 
-The first rung is in nncl.py, the last in dna.py; each rung between them is DNA with something left out.
+The first row is nncl.py and the last is dna.py. Each row between them is DNA without some of its parts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from subtaxa.methods.dna import DNA
 class ManyNeighbours(DNA):
     """Ladder: all k neighbours are positives, no coarse cross-entropy, no filter."""
 
-    own: ClassVar = DNA.own | {"coarse_weight": 0.0}
+    defaults: ClassVar = DNA.defaults | {"coarse_weight": 0.0}
     filters: ClassVar[tuple[str, ...]] = ()
 
 

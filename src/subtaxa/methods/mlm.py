@@ -1,9 +1,9 @@
 """Coarse cross-entropy plus masked-language-model loss: the pretraining of DOWN, STAR and CLNN.
 
-The label is learned from the text as it is; the masked tokens are guessed in a second pass, over a copy with some
-tokens hidden. The guess is BERT's own: dense, GELU, LayerNorm, then the input word embeddings as output weights, plus a
-bias. Sentence encoders come without those weights, so here they start fresh (BERT's own would be trained already), and
-the embeddings are trained only if all layers are. M masked tokens, V tokens in the vocabulary.
+The coarse label is learned from the unchanged text. A second pass predicts the masked tokens of a copy. The prediction
+head is BERT's: dense, GELU, LayerNorm, then the input word embeddings as output weights, plus a bias. Sentence encoders
+come without the weights of this head, so it starts untrained, and the embeddings are trained only if all layers are.
+M masked tokens, V tokens in the vocabulary, D dimensions, E dimensions of the embeddings.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""NNCL, that is NNCLR (ICCV 2021): one view is replaced by its nearest neighbour, which must find the other view.
+"""NNCL, that is NNCLR (ICCV 2021): the nearest neighbour of one view is contrasted with the other view.
 
-Symmetric InfoNCE with the rest of the batch as negatives. It is also the first rung of the DNA paper's ladder, so what
-is not its idea is as in DNA: the support queue has a row for every training text (never the text's own is taken), it is
-refreshed before each epoch, τ is 0.07 (NNCLR: 0.1), and the compared features are the scored ones, with neither
-projection nor prediction head. No momentum encoder: the batch's rows become its second view's features.
+The loss is symmetric InfoNCE with the rest of the batch as negatives. NNCL is also the first row of the DNA paper's
+ablation, so its other parts follow DNA: the support queue has one row per training text and is refreshed before each
+epoch (a text's own row is never its neighbour), τ is 0.07 (NNCLR: 0.1), and the compared features are those that are
+scored, without projection or prediction head. There is no momentum encoder: the features of the second view become the
+batch's rows of the queue. N texts, B texts in a batch, D dimensions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def nearest_other(features: Tensor, queue: Tensor, own: Tensor) -> Tensor:
 class NNCL(Method):
     """NNCL: the nearest neighbour of one view against the other view."""
 
-    own: ClassVar = {"temperature": 0.07}
+    defaults: ClassVar = {"temperature": 0.07}
     random_batches: ClassVar[bool] = True
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:

@@ -1,17 +1,18 @@
-"""The default: DNA with soft weights in place of hard trust, for an encoder that already knows sentences.
+"""The default method: DNA with soft weights instead of hard filters, for encoders already trained on sentences.
 
-E-step: compute all features, retrieve neighbours, keep the reciprocal ones. M-step: an epoch of pulling each text to
-them and away from the rest. What differs from DNA, with what each part is worth, is in docs/default.md:
-- neighbours are sought inside the coarse label only, so no place goes to a text that the label filter would remove;
-- texts are alike by their features and by their words (words.py), as far as that serves to tell the coarse labels;
-- kept neighbours are weighted by rank (as in DOWN), sharply at first and flatter as they get cleaner;
-- where categories are of one size (even.py), neighbours in another category than the text's own do not count, and
-  where words count to the end, too, the texts of one category take the place of the neighbours there (settling.py);
-- there is no momentum encoder, coarse cross-entropy or rank filter: the queue holds the encoder's own features, and
-  the time goes into training every layer;
-- the views are really shorter than the texts, which also makes them cheap.
+E-step: encode all texts, retrieve neighbours, keep the reciprocal ones. M-step: train for an epoch, pulling each text
+to its neighbours and away from the other texts. The differences from DNA:
+- Neighbours are retrieved inside the coarse label only, so that none is lost to the label filter.
+- Texts are compared by their features and by their words (encoders/lexical.py), as far as words help to tell the
+  coarse labels apart.
+- Kept neighbours are weighted by rank, as in DOWN: sharply at first, and more evenly as they become more accurate.
+- Where categories have about the same size, neighbours in another category are removed. If words matter as well, the
+  texts of one category replace the neighbours in the last quarter of the epochs (training/category_positives.py).
+- There is no momentum encoder, no coarse cross-entropy and no rank filter. The queue holds the encoder's own features,
+  and the time goes into training every layer.
+- Views are shorter than the texts, which makes them cheap.
 
-N texts, B texts in a batch, D dimensions, k neighbours.
+N texts, B texts in a batch, D dimensions, W words, k neighbours.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from subtaxa.training.losses import multi_positive_nce, rank_weights
 class SoftDNA(QueueMethod):
     """DNA with neighbours of the same label, weighted by rank, and every layer trained; for sentence encoders."""
 
-    own: ClassVar = {
+    defaults: ClassVar = {
         "trained_layers": "auto",
         "max_tokens": 160,
         "epochs": "auto",

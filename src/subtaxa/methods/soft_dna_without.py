@@ -1,6 +1,6 @@
-"""The default with one ingredient taken out at a time: the rows of its ablation (docs/default.md).
+"""The ablation of the default method: each class removes or changes one part.
 
-What is a setting needs no class here: `--trained-layers 2`, `--view none`, `--view-rate 0.25` and so on.
+Parts that are settings need no class here: `--trained-layers 2`, `--augment none`, `--augment-rate 0.25` and so on.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""STAR (EMNLP 2024): DOWN with a second space, in which each text is a Gaussian and closeness is KL divergence.
+"""STAR (EMNLP 2024): DOWN with a second space, in which each text is a Gaussian and distance is KL divergence.
 
-A head gives each text a diagonal Gaussian; d is the symmetric KL between the query's and those of the whole queue.
-L = CE + 0.05·L_KL + L_EU: L_KL is DOWN's loss on −d/τ, L_EU is DOWN's loss on cosine/τ whose denominator terms are
-multiplied by B^d, with B trained. So what is far in the one space is pushed away harder in the other.
+A head gives each text a diagonal Gaussian; d is the symmetric KL divergence between the query's and each row's
+Gaussian. L = CE + 0.05·L_KL + L_EU: L_KL is DOWN's loss on −d/τ, and L_EU is DOWN's loss on cosine/τ whose denominator
+terms are multiplied by B^d, with B trained. Texts that are far apart in one space are thus pushed apart harder in the
+other.
 
-As in the authors' code: the head is a ReLU and one linear layer on the UNIT feature, its ELU + 1 is the variance, d is
-summed over the dimensions and is the mean of the two directions. The queue's Gaussians follow from its rows, so they
-cost no pass of the encoder. Chosen here: they come from a momentum copy of the head and are kept in a queue of their
-own (the authors run the trained head on all rows at each step); the head starts with small weights, so that d starts
-near 0 and STAR as DOWN, whatever the encoder's width: a large d would drown the cosine.
+As in the authors' code, the head is a ReLU and one linear layer on the unit feature, its ELU + 1 is the variance, and d
+is summed over the dimensions and averaged over both directions. The queue's Gaussians are computed from its rows, so
+they need no pass of the encoder. Our choices: they come from a momentum copy of the head and have a queue of their own
+(the authors apply the trained head to all rows at each step); the head starts with small weights, so that d starts near
+0 and STAR starts as DOWN, whatever the encoder's width, because a large d would dominate the cosine.
+N texts, B texts in a batch, M dimensions of a Gaussian.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """WSCL, weighted self-contrastive learning (An et al., EMNLP 2022): a text's own shallow feature is its positive.
 
 As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
-encoder's deep features in the ring of the query's class, each kind has a denominator of its own without the positive
-(one common denominator gave 47 in place of what results/README.md shows), and nothing is pretrained. As there, the features of both depths pass one dense layer with tanh, which
-is used in training only here. Chosen here: that layer starts as the identity and has no dropout, each depth has its own
-linear classifier (theirs share one); the momentum encoder follows every trained layer and the dense layer; rings are filled before the first epoch. A frozen shallow layer gives its feature without gradient.
-B texts in a batch, C coarse labels, Q rows in a ring, D dimensions.
+encoder's deep features in the queue of the query's class; each kind has its own denominator without the positive; the
+features of both depths pass one dense layer with tanh; nothing is pretrained. Our choices: the encoder's own feature is
+scored, so the dense layer starts as the identity and has no dropout; each depth has its own linear classifier (theirs
+share one); the momentum encoder follows every trained layer and the dense layer; queues are filled before the first
+epoch. A frozen shallow layer provides its feature without gradient.
+B texts in a batch, C coarse labels, Q rows in a queue, D dimensions.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _log_sum(scores: Tensor) -> Tensor:
 class WSCL(RingMethod):
     """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
 
-    own: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "augment": "none"}
+    defaults: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "augment": "none"}
     random_batches: ClassVar[bool] = True
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:

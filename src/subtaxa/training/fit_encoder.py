@@ -73,7 +73,7 @@ def train(
     if settings.pretrain_epochs:
         before = method_class(chosen.pretraining)
         # `schedule_length` stretches the method's schedule only; pretraining has a schedule of its own.
-        own = settings.with_(schedule_length=before.own.get("schedule_length", 1.0))
+        own = settings.with_(schedule_length=before.defaults.get("schedule_length", 1.0))
         trainer = Trainer(own, seed, progress, folder and folder / "pretraining.safetensors")
         rows = trainer.run("Pretraining on the labels", before(own), encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
