@@ -18,7 +18,7 @@ from common import options
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.clustering.clusters import Forest
 from subtaxa.clustering.number_of_categories import choose, judge, readable
-from subtaxa.encoders.lexical import word_features
+from subtaxa.encoders.lexical import lexical_features
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
 from subtaxa.methods.soft_dna import SoftDNA
@@ -57,7 +57,7 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
         unknown=True,
         estimating=True,
         untrained=encoder.features(tokens),
-        words=torch.from_numpy(word_features(texts)[0]),
+        words=torch.from_numpy(lexical_features(texts)[0]),
     )
     true = np.array([len(set(fine[labels == label])) for label in range(len(names))])
     try:

@@ -21,7 +21,7 @@ from subtaxa.clustering.requested_number import Wanted, wanted
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.encoders.base import Encoder
-from subtaxa.encoders.lexical import Vocabulary, joined, word_features
+from subtaxa.encoders.lexical import Vocabulary, concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.methods.base import TrainingData
 from subtaxa.runs.checkpoint_identity import open_checkpoint, unless_refused
@@ -138,7 +138,7 @@ def _encode(prepared: _Prepared, progress: Progress) -> _Encoded:
         tokens = encoder.tokenise(prepared.texts, step.advance)
     sizes = fit_into_memory(Sizes.of(encoder, tokens, prepared.settings, prepared.n_categories), progress)
     with progress.step("Comparing the words"):
-        words, vocabulary = word_features(prepared.texts)
+        words, vocabulary = lexical_features(prepared.texts)
     return _Encoded(encoder, tokens, sizes, words, vocabulary)
 
 
@@ -166,12 +166,12 @@ def _train(
         fixed=prepared.requested.fixed,
         words=torch.from_numpy(encoded.words),
     )
-    with unless_refused(folder), finite.naming(prepared.texts, prepared.rows):
+    with unless_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
         outcome = engine(encoded.encoder, Job(data, prepared.settings, seed, folder, encoded.sizes), progress)
     weight, vocabulary = outcome.words_kept, encoded.vocabulary
     return _Trained(
-        features=joined(outcome.after.numpy(), encoded.words, weight),
-        untrained=joined(outcome.before.numpy(), encoded.words, weight),
+        features=concatenated(outcome.after.numpy(), encoded.words, weight),
+        untrained=concatenated(outcome.before.numpy(), encoded.words, weight),
         vocabulary=replace(vocabulary, weight=weight) if vocabulary is not None and weight else None,
         estimate=outcome.judged,
         history=outcome.history,

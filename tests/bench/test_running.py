@@ -114,7 +114,7 @@ def test_the_history_has_a_row_per_epoch_and_one_before(finished: Path) -> None:
 
 def test_a_run_folder_has_neither_texts_nor_weights(finished: Path) -> None:
     files = {path.name: path for path in finished.rglob("*") if path.is_file()}
-    assert set(files) == {"record.json", "map.csv", "lock"}
+    assert set(files) == {"record.json", "map.csv"}
     for path in files.values():
         content = path.read_text("utf-8")
         assert not any(text in content for text in TEXTS)
@@ -332,8 +332,8 @@ def test_nan_becomes_null() -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from subtaxa.bench.records import locked
-with locked(Path(sys.argv[1])) as is_ours:
+from subtaxa.runtime.folder_lock import try_exclusive
+with try_exclusive(Path(sys.argv[1])) as is_ours:
     print(is_ours, flush=True)
     time.sleep(600)
 """
@@ -413,7 +413,7 @@ def test_an_interrupted_run_continues_to_the_same_result(
     assert len(uninterrupted["history"]) == 1 + 1 + EPOCHS
     record = by_method(tmp_path)["dna", 0]
     assert record.seconds["resumed"] is True
-    assert {path.name for path in record.folder.iterdir()} == {"record.json", "map.csv", "lock"}
+    assert {path.name for path in record.folder.iterdir()} == {"record.json", "map.csv"}
 
 
 def test_help_does_not_import_torch() -> None:

@@ -1,4 +1,4 @@
-"""Word features: texts that share words are alike, whatever the language; the labels tell how much that counts."""
+"""Lexical features: texts that share words are similar in any language, and the labels choose their weight."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from helpers.corpus import planted_corpus
 from helpers.planted import unit_rows
 
 from subtaxa.encoders import lexical
-from subtaxa.encoders.lexical import WEIGHTS, Vocabulary, _agreement, joined, with_words, word_features, word_weight
+from subtaxa.encoders.lexical import (
+    WEIGHTS,
+    Vocabulary,
+    _agreement,
+    concatenated,
+    lexical_features,
+    lexical_weight,
+    with_lexical,
+)
 
 
 def test_texts_that_share_rare_words_are_alike() -> None:
     texts, _, fine = planted_corpus()
-    rows, _ = word_features(texts)
+    rows, _ = lexical_features(texts)
     similarity = rows @ rows.T
     np.fill_diagonal(similarity, -1)
     near = np.argsort(-similarity, axis=1)[:, :5]
@@ -29,7 +37,7 @@ def test_texts_that_share_rare_words_are_alike() -> None:
 def test_common_words_do_not_count_and_pairs_span_them() -> None:
     """ "der" is in every text; "rote" and "ampel" are neighbours once it is gone."""
     texts = ["rote der ampel", "rote der ampel", *(f"der wort{i % 15} ding{i % 15}" for i in range(30))]
-    rows, _ = word_features(texts)
+    rows, _ = lexical_features(texts)
     assert rows[0] @ rows[1] == pytest.approx(1.0, abs=1e-4)
     assert abs(rows[0] @ rows[2:].T).max() < 1e-4
     assert rows[2] @ rows[17] == pytest.approx(1.0, abs=1e-4)
@@ -37,25 +45,25 @@ def test_common_words_do_not_count_and_pairs_span_them() -> None:
 
 @pytest.mark.parametrize("texts", [["", "", ""], ["?", "!", "."], ["one", "two", "three"], ["a b", "c"], ["same same"]])
 def test_texts_without_common_words_are_zeros_and_do_no_harm(texts: list[str]) -> None:
-    rows, _ = word_features(texts)
+    rows, _ = lexical_features(texts)
     assert rows.shape == (len(texts), 1)
     assert not rows.any()
 
 
 def test_same_texts_same_features() -> None:
     texts, _, _ = planted_corpus()
-    assert np.array_equal(word_features(texts)[0], word_features(texts)[0])
+    assert np.array_equal(lexical_features(texts)[0], lexical_features(texts)[0])
 
 
 def test_the_vocabulary_reads_further_texts_as_it_read_the_first_and_survives_saving() -> None:
     texts, _, _ = planted_corpus()
-    rows, vocabulary = word_features(["the the", *texts, "the end", "the end"])
+    rows, vocabulary = lexical_features(["the the", *texts, "the end", "the end"])
     assert vocabulary is not None
-    np.testing.assert_allclose(vocabulary.rows(texts), rows[1:-2], atol=1e-5)
-    assert not vocabulary.rows(["", "unheard"]).any()
+    np.testing.assert_allclose(vocabulary.features(texts), rows[1:-2], atol=1e-5)
+    assert not vocabulary.features(["", "unheard"]).any()
     again = Vocabulary.of_arrays(replace(vocabulary, weight=0.75).arrays())
     assert (again.terms, again.common, again.weight) == (vocabulary.terms, vocabulary.common, 0.75)
-    assert np.array_equal(again.rows(texts), vocabulary.rows(texts))
+    assert np.array_equal(again.features(texts), vocabulary.features(texts))
 
 
 @pytest.mark.parametrize(
@@ -69,26 +77,26 @@ def test_the_vocabulary_reads_further_texts_as_it_read_the_first_and_survives_sa
     ],
 )
 def test_parts_of_a_vocabulary_that_do_not_fit_are_refused(change: dict[str, np.ndarray]) -> None:
-    _, vocabulary = word_features(planted_corpus()[0])
+    _, vocabulary = lexical_features(planted_corpus()[0])
     assert vocabulary is not None
     with pytest.raises((ValueError, IndexError)):
         Vocabulary.of_arrays(vocabulary.arrays() | change)
 
 
-def test_joined_rows_are_compared_like_features_with_words() -> None:
+def test_concatenated_features_are_compared_like_those_with_lexical() -> None:
     rng = np.random.default_rng(0)
     features, rows = (unit_rows(rng.normal(size=(5, d))) for d in (4, 3))
-    found = joined(features, rows, 0.5)
+    found = concatenated(features, rows, 0.5)
     assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(5))
     np.testing.assert_allclose(found @ found.T, (features @ features.T + 0.25 * rows @ rows.T) / 1.25, atol=1e-6)
-    assert joined(features, rows, 0.0) is features
+    assert concatenated(features, rows, 0.0) is features
 
 
 def test_products_are_those_of_the_features_and_of_the_words() -> None:
     features, other = torch.randn(5, 4), torch.randn(5, 3)
-    found = with_words(features, other, 1.5)
+    found = with_lexical(features, other, 1.5)
     torch.testing.assert_close(found @ found.T, features @ features.T + 2.25 * other @ other.T)
-    assert with_words(features, other, 0.0) is features
+    assert with_lexical(features, other, 0.0) is features
 
 
 def slow_agreement(features: torch.Tensor, rows: torch.Tensor, labels: torch.Tensor, weight: float) -> int:
@@ -113,13 +121,13 @@ def test_agreement_is_that_of_a_slow_loop(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_weight_is_the_best_one_and_later_the_largest_that_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     anything = torch.ones(4, 2), torch.ones(4, 2), torch.zeros(4, dtype=torch.int64)
     monkeypatch.setattr(lexical, "_agreement", lambda *_: np.array([70, 75, 80, 74, 70, 69, 60]))
-    assert word_weight(*anything) == 0.5
-    assert word_weight(*anything, limit=2.0) == 1.0
-    assert word_weight(*anything, limit=0.75) == 0.75
+    assert lexical_weight(*anything) == 0.5
+    assert lexical_weight(*anything, limit=2.0) == 1.0
+    assert lexical_weight(*anything, limit=0.75) == 0.75
     monkeypatch.setattr(lexical, "_agreement", lambda *_: np.array([70, 69, 60, 50, 40, 30, 20]))
-    assert word_weight(*anything) == word_weight(*anything, limit=2.0) == 0.0
+    assert lexical_weight(*anything) == lexical_weight(*anything, limit=2.0) == 0.0
 
 
 def test_a_single_label_tells_nothing_so_words_do_not_count() -> None:
     rows = torch.nn.functional.normalize(torch.randn(12, 5), dim=1)
-    assert word_weight(rows, rows, torch.zeros(12, dtype=torch.int64)) == 0.0
+    assert lexical_weight(rows, rows, torch.zeros(12, dtype=torch.int64)) == 0.0

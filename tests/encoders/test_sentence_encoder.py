@@ -9,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.methods import prepared
 from sentence_transformers import SentenceTransformer
 
-from subtaxa.encoders import loading
+from subtaxa.encoders import loading, sentence_encoder
 from subtaxa.encoders import tower as tower_module
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import InputError, SettingError
+from subtaxa.methods import method_class
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.trainer import Trainer
 
 TEXTS = ["my password", "parcel lost " * 40, "zzz 42", "refund", "i was charged twice please", "😀 שלום مرحبا", "\x07"]
 
@@ -67,8 +71,7 @@ def test_dropout_is_the_models_own_or_as_told(
     tiny_encoder: str, layers: int | str, dropout: float | None, same: bool
 ) -> None:
     encoder = SentenceEncoder(tiny_encoder, trained_layers=layers, dropout=dropout)
-    encoder.pipeline.train()
-    encoder.tower.train()
+    encoder.train()
     batch = encoder.batch(encoder.tokenise(TEXTS), torch.arange(len(TEXTS)))
     inputs = encoder.inputs(batch)
     assert torch.equal(encoder.tower(*inputs), encoder.tower(*inputs)) == same
@@ -101,12 +104,32 @@ def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
     assert len(passes) > 1 + len(TEXTS)
 
 
+@pytest.mark.parametrize("augment", ["replace", "drop", "shorten", "none"])
+def test_training_is_the_same_whether_the_frozen_layers_are_cached_or_not(
+    tiny_encoder: str, augment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Free memory decides on the cache. It must not change the result."""
+    found = []
+    for share in (0.25, 0.0):
+        monkeypatch.setattr(sentence_encoder, "CACHE_SHARE", share)
+        settings, encoder, data, _ = prepared(
+            tiny_encoder, method="dna", trained_layers=1, augment=augment, augment_tokens=6, rank_epochs=0
+        )
+        assert (data.tokens.states is None) == (share == 0)
+        method = method_class("dna")(settings)
+        history = Trainer(settings, 0, Progress()).run("", method, encoder, data, 1)
+        found.append((encoder.features(data.tokens), history[0]["contrastive"]))
+    (cached, loss), (uncached, other_loss) = found
+    assert other_loss == pytest.approx(loss, abs=1e-4)
+    torch.testing.assert_close(uncached, cached, atol=1e-4, rtol=0)
+
+
 def test_training_the_tower_changes_the_saved_model(tiny_encoder: str, tmp_path: Path) -> None:
     encoder = SentenceEncoder(tiny_encoder, trained_layers=1)
     with torch.no_grad():
         for parameter in encoder.tower.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
-    loading.save_pipeline(encoder.pipeline, tmp_path / "model")
+    encoder.save(tmp_path / "model")
     after = reference(str(tmp_path / "model"))
     np.testing.assert_allclose(after, encoder.encode(TEXTS).numpy(), atol=1e-6)
     assert not np.allclose(after, reference(tiny_encoder), atol=1e-2)

@@ -19,7 +19,7 @@ from subtaxa import Discovery
 from subtaxa.cli.main import main
 from subtaxa.errors import SettingError
 from subtaxa.methods.soft_dna import SoftDNA
-from subtaxa.runtime.finite import NotFinite, check_rows, naming
+from subtaxa.runtime.finite import NotFinite, check_rows, with_texts
 from subtaxa.training import checkpoint
 
 TEXTS, LABELS, _ = planted_corpus(10)
@@ -135,7 +135,10 @@ def test_an_encoder_that_has_no_number_for_a_word_is_refused_with_the_texts(
 
 
 def test_names_are_short_and_harmless() -> None:
-    with pytest.raises(NotFinite) as caught, naming(["a", "x" * 500, "\x1b[31mred\r\n", "d", "e"], [7, 8, 9, 10, 11]):
+    with (
+        pytest.raises(NotFinite) as caught,
+        with_texts(["a", "x" * 500, "\x1b[31mred\r\n", "d", "e"], [7, 8, 9, 10, 11]),
+    ):
         check_rows(torch.tensor([[1.0], [float("nan")], [float("inf")], [0.0], [float("nan")]]))
     assert str(caught.value) == (
         f"the features of 3 of 5 texts are not numbers with the text '{'x' * 60}…' (row 8), "

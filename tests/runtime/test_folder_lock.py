@@ -15,7 +15,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runtime.folder_lock import LOCK, exclusive
+from subtaxa.runtime.folder_lock import LOCK, exclusive, try_exclusive
 
 HOLD = """
 import sys, time
@@ -94,6 +94,16 @@ def test_a_file_cannot_be_locked_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file: name a folder"), exclusive(tmp_path / "file"):
         pass
+
+
+def test_trying_says_whether_the_folder_was_free(tmp_path: Path) -> None:
+    with holder(tmp_path), try_exclusive(tmp_path) as locked:
+        assert not locked
+    with try_exclusive(tmp_path) as locked:
+        assert locked
+        second = subprocess.run([sys.executable, "-c", HOLD, str(tmp_path)], capture_output=True, text=True)
+        assert "another process is at work" in second.stderr
+    assert not (tmp_path / LOCK).exists()
 
 
 def test_waiting_has_an_end(tmp_path: Path) -> None:

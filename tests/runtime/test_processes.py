@@ -76,12 +76,12 @@ def test_two_processes_learn_what_one_does(pair: list[dict[str, torch.Tensor]], 
 def test_in_one_process_there_is_nothing_to_share() -> None:
     rows = torch.arange(6).view(3, 2)
     with processes.group():
-        assert (processes.processes(), processes.rank()) == (1, 0)
-        assert processes.share([1, 2, 3]) == [1, 2, 3]
-        assert processes.exchange(rows, [torch.arange(3)]) is rows
-        assert processes.from_first(lambda: 7) == 7
-        assert processes.anyone(True)
-        assert not processes.anyone(False)
+        assert (processes.world_size(), processes.rank()) == (1, 0)
+        assert processes.shard([1, 2, 3]) == [1, 2, 3]
+        assert processes.all_gather_rows(rows, [torch.arange(3)]) is rows
+        assert processes.broadcast(lambda: 7) == 7
+        assert processes.any_process(True)
+        assert not processes.any_process(False)
 
 
 def test_one_machine_imports_no_engine() -> None:

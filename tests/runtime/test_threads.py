@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
-from subtaxa.runtime.threads import side_by_side
+from subtaxa.runtime.threads import map_in_threads
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_two_items_are_worked_on_at_once_and_come_in_their_order() -> None:
         return item, torch.get_num_threads(), torch.is_grad_enabled()
 
     with torch.no_grad():
-        assert list(side_by_side(work, range(6))) == [(item, 1, False) for item in range(6)]
+        assert list(map_in_threads(work, range(6))) == [(item, 1, False) for item in range(6)]
     assert torch.get_num_threads() == 2
 
 
@@ -39,7 +39,7 @@ def test_an_error_comes_through_and_the_threads_are_as_before() -> None:
         return 1 // (item - 3)
 
     with pytest.raises(ZeroDivisionError):
-        list(side_by_side(work, range(10)))
+        list(map_in_threads(work, range(10)))
     assert torch.get_num_threads() == 2
 
 
@@ -47,7 +47,7 @@ def test_one_thread_works_where_it_is_called() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        found = list(side_by_side(lambda item: threading.current_thread(), range(3)))
+        found = list(map_in_threads(lambda item: threading.current_thread(), range(3)))
     finally:
         torch.set_num_threads(before)
     assert set(found) == {threading.current_thread()}

@@ -6,8 +6,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
 from subtaxa.settings import RENAMED
 
-RECORD, MAP, CHECKPOINT, IDENTITY, LOCK = "record.json", "map.csv", "checkpoint", "identity.json", "lock"
+RECORD, MAP, CHECKPOINT, IDENTITY = "record.json", "map.csv", "checkpoint", "identity.json"
 FORMAT = 1
 # Protocols of 0.1 and their current names. Records of 0.1 hold the old ones.
 RENAMED_PROTOCOLS = {"lowest": "best-inertia"}
@@ -118,24 +117,6 @@ def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
     folder.mkdir(parents=True)
     write_whole(file, wanted)
     return False
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[bool]:
-    """Lock a run folder; yields False if another process holds the lock. The lock ends with its owner."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()  # The file stays: if it were removed, two processes could lock two files of that name.
 
 
 def missing(jobs: Iterable[Job], root: Path) -> list[Job]:

@@ -22,7 +22,7 @@ from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
 from subtaxa.data.tables import neutral
 from subtaxa.encoders.base import Encoder
-from subtaxa.encoders.lexical import joined, word_features
+from subtaxa.encoders.lexical import concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
@@ -30,6 +30,7 @@ from subtaxa.methods.base import TrainingData
 from subtaxa.runs.save import cores, versions
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.runtime.folder_lock import try_exclusive
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 from subtaxa.training.fit_encoder import encoder_for, train
@@ -52,7 +53,7 @@ def run(
     done = _finished(folder, dataset)
     if done is not None:
         return done
-    with records.locked(folder) as is_ours:
+    with try_exclusive(folder) as is_ours:
         if not is_ours:
             return None
         done = _finished(folder, dataset)  # Another process may have finished it in the meantime.
@@ -134,7 +135,7 @@ def _train(
     with progress.step("Loading the encoder"):
         encoder = encoder_for(settings)
     tokens, test_tokens = _read(dataset, settings, encoder, progress)
-    words, vocabulary = word_features(dataset.train.texts)
+    words, vocabulary = lexical_features(dataset.train.texts)
     data = TrainingData(
         tokens,
         torch.from_numpy(dataset.train.coarse_codes),
@@ -155,8 +156,8 @@ def _train(
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
     weight = learner.words_kept()
     if vocabulary is not None and weight:
-        new = vocabulary.rows(dataset.test.texts)
-        features = [joined(*rows, weight) for rows in zip(features, (words, new), strict=True)]
+        new = vocabulary.features(dataset.test.texts)
+        features = [concatenated(*rows, weight) for rows in zip(features, (words, new), strict=True)]
     return features[0], features[1], [{"epoch": 0, **before}, *history]
 
 

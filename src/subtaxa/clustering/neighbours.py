@@ -60,11 +60,11 @@ def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) ->
         asking = rows if queries is queue else queries if whole else queries[members]  # (n, D)
         for own, seen in (_around if len(members) > LARGE else _all)(asking, rows, k_group):
             where = members[own]  # (B,)
-            if len(done) % processes.processes() == processes.rank():
+            if len(done) % processes.world_size() == processes.rank():
                 indices[where, :k_group] = members[_top_k(asking, rows, own, seen, k_group, room)]
             done.append(where)
         valid[members, :k_group] = True
-    return Neighbours(processes.exchange(indices, done), valid)
+    return Neighbours(processes.all_gather_rows(indices, done), valid)
 
 
 class _Room:

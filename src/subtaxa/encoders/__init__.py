@@ -1,1 +1,1 @@
-"""From texts to features."""
+"""Turns texts into features: encoders, their trained part, tokens, augmentation and lexical features."""

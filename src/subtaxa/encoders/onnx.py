@@ -25,7 +25,7 @@ from torch.nn import functional as F
 from subtaxa.encoders.base import Advance, Encoder, no_progress
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SettingError
-from subtaxa.runtime.threads import side_by_side
+from subtaxa.runtime.threads import map_in_threads
 
 # The number of tokens in a batch. Of 64 to 2048, this was the fastest.
 BATCH_TOKENS = 192
@@ -69,7 +69,7 @@ class OnnxEncoder:
             inputs = {"ids": batch.input_ids.numpy(), "mask": batch.attention_mask.long().numpy()}  # (B, L) each
             return torch.from_numpy(self.session.run(None, inputs)[0])  # (B, D)
 
-        for index, rows in zip(batches, side_by_side(run, batches), strict=True):
+        for index, rows in zip(batches, map_in_threads(run, batches), strict=True):
             out[index] = rows
             advance(len(index))
         return out

@@ -22,9 +22,9 @@ from subtaxa.encoders.tokens import CPU_BATCH_TOKENS, Batch, Tokens
 from subtaxa.encoders.tower import Tower, layers_of, set_dropout, without_lower_layers
 from subtaxa.errors import SettingError
 from subtaxa.runtime import processes
-from subtaxa.runtime.finite import check_rows, naming
+from subtaxa.runtime.finite import check_rows, with_texts
 from subtaxa.runtime.free_memory import available
-from subtaxa.runtime.threads import side_by_side
+from subtaxa.runtime.threads import map_in_threads
 
 # The output of the frozen layers is cached if it takes no more than this share of the free memory.
 CACHE_SHARE = 0.25
@@ -55,7 +55,7 @@ class SentenceEncoder:
         trained_layers: int | str = "all",
         dropout: float | None = None,
     ) -> None:
-        cores = max(1, cpu_count() // processes.processes_here())  # `cpu_count` respects CPU affinity and containers.
+        cores = max(1, cpu_count() // processes.local_world_size())  # `cpu_count` respects CPU affinity and containers.
         torch.set_num_threads(min(torch.get_num_threads(), cores))
         self.pipeline = load_pipeline(name, pooling)
         if max_tokens is not None:
@@ -172,6 +172,7 @@ class SentenceEncoder:
             )
 
     def tokenise(self, texts: Sequence[str], advance: Advance = no_progress) -> Tokens:
+        """Tokenise as sentence-transformers does. The texts are clean already: readers and `Discovery` see to that."""
         tokenizer = self.pipeline.tokenizer
         prompt = self.pipeline.prompts.get(self.pipeline.default_prompt_name or "", "")
         lowercase = getattr(self.pipeline[0], "do_lower_case", False)
@@ -199,7 +200,10 @@ class SentenceEncoder:
         )
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
-        return tokens.batch(index.cpu()).to(self.device)
+        batch = tokens.batch(index.cpu()).to(self.device)
+        if not self.n_frozen_layers or batch.states is not None:
+            return batch
+        return batch.with_(states=self.frozen_states(batch) * batch.attention_mask[..., None])  # (B, L, D)
 
     @torch.no_grad()
     def frozen_states(self, batch: Batch) -> Tensor:
@@ -233,13 +237,13 @@ class SentenceEncoder:
         return self.tower.states(*self.inputs(batch))  # (B, L, D)
 
     def cache_frozen(self, tokens: Tokens, advance: Advance = no_progress, reserved: int = 0) -> Tokens:
-        free, size = available() / processes.processes_here(), len(tokens.ids) * self.token_dimensions * 4
+        free, size = available() / processes.local_world_size(), len(tokens.ids) * self.token_dimensions * 4
         if not self.n_frozen_layers or size > min(CACHE_SHARE * free, free - reserved):
             return tokens
         self.pipeline.eval()
         states = torch.empty(len(tokens.ids), self.token_dimensions)  # (T, D)
         for index in tokens.batches_by_length(self.chunk_tokens):
-            batch = self.batch(tokens, index)
+            batch = tokens.batch(index).to(self.device)
             mask = batch.attention_mask.cpu()  # (B, L)
             where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
             states[where[mask]] = self.frozen_states(batch).cpu()[mask]
@@ -254,26 +258,26 @@ class SentenceEncoder:
         tower.eval()
         out = torch.empty(len(tokens), self.dimensions, device=self.device)  # (N, D)
         batches = tokens.batches_by_length(self.chunk_tokens)
-        own = processes.share(batches)
+        own = processes.shard(batches)
 
         def encode(index: Tensor) -> Tensor:
             return F.normalize(tower(*self.inputs(self.batch(tokens, index))), dim=1)  # (B, D)
 
         # `frozen_states` hooks a shared module, so it must not run in several threads at once.
         hooked = self._boundary is not None and tokens.states is None
-        spread: Callable[..., Any] = map if hooked or self.device.type != "cpu" else side_by_side
+        spread: Callable[..., Any] = map if hooked or self.device.type != "cpu" else map_in_threads
         for index, rows in zip(own, spread(encode, own), strict=True):
             out[index] = rows
             advance(len(index))
         tower.train(training)
-        processes.exchange(out, batches)
+        processes.all_gather_rows(out, batches)
         check_rows(out)
         return out
 
     def encode(self, texts: Sequence[str], advance: Advance = no_progress) -> Tensor:
         if not texts:
             return torch.empty(0, self.dimensions)
-        with naming(texts):
+        with with_texts(texts):
             return self.features(self.tokenise(texts), advance=advance)
 
     @property

@@ -17,7 +17,7 @@ import torch
 from subtaxa.encoders.base import Encoder
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import SubtaxaError
-from subtaxa.runtime.processes import PATIENCE
+from subtaxa.runtime.processes import TIMEOUT
 from subtaxa.runtime.progress import LineProgress, Progress
 from subtaxa.training import checkpoint
 from subtaxa.training.fit_encoder import Job, Outcome, encoder_for, learn
@@ -58,7 +58,7 @@ class RayFit:
             _work,
             train_loop_config={"job": job, "quiet": quiet},
             scaling_config=ScalingConfig(num_workers=self.workers, use_gpu=gpus > 0, resources_per_worker=each),
-            torch_config=TorchConfig("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout_s=int(PATIENCE.total_seconds())),
+            torch_config=TorchConfig("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout_s=int(TIMEOUT.total_seconds())),
             run_config=RunConfig(
                 name="ray", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=FAILURES)
             ),

@@ -21,7 +21,7 @@ def leading() -> Iterator[Engine]:
         nonlocal used
         used = True
         with processes.group():
-            processes.from_first(lambda: job)
+            processes.broadcast(lambda: job)
             return learn(encoder, job, progress)
 
     try:
@@ -32,7 +32,7 @@ def leading() -> Iterator[Engine]:
     finally:
         if not used:
             with processes.group():
-                processes.from_first(lambda: None)
+                processes.broadcast(lambda: None)
 
 
 def take_part() -> None:
@@ -40,6 +40,6 @@ def take_part() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # while waiting there is nothing to save
     with processes.group():
-        job: Job | None = processes.from_first(lambda: None)
+        job: Job | None = processes.broadcast(lambda: None)
         if job is not None:
             learn(encoder_for(job.settings), job, Progress())

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.filters import label_filter, reciprocal_filter, survival
 from subtaxa.clustering.neighbours import Neighbours, retrieve_within
-from subtaxa.encoders.lexical import with_words, word_weight
+from subtaxa.encoders.lexical import lexical_weight, with_lexical
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.down import base_at
 from subtaxa.runtime import processes
@@ -58,7 +58,7 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        found = processes.from_first(self.find)
+        found = processes.broadcast(self.find)
         log = self.settle(found) if found is not None and self.settling(epoch) else self.look_around(epoch, found)
         return {
             "word_weight": self.word_weight,
@@ -121,7 +121,7 @@ class SoftDNA(QueueMethod):
             return self.word_limit
         limit = None if epoch == 0 else self.word_limit
         features, words, labels = self.queue.rows, self.data.words, self.data.labels
-        weight = processes.from_first(lambda: word_weight(features, words, labels, limit))
+        weight = processes.broadcast(lambda: lexical_weight(features, words, labels, limit))
         self.word_limit = weight if epoch == 0 else self.word_limit
         return weight
 
@@ -140,7 +140,7 @@ class SoftDNA(QueueMethod):
         return (
             self.queue.rows
             if self.data.words is None
-            else with_words(self.queue.rows, self.data.words, self.word_weight)
+            else with_lexical(self.queue.rows, self.data.words, self.word_weight)
         )
 
     def retrieve(self) -> Neighbours:

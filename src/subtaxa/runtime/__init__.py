@@ -1,1 +1,1 @@
-"""How the program lives on a machine: files, locks, signals, progress, processes, threads, memory."""
+"""How the program uses a machine: files, locks, signals, progress, terminal, processes, threads, memory."""

@@ -1,4 +1,4 @@
-"""Array types and the two helpers that every room uses.
+"""Array types and two helpers that every room uses.
 
 n texts, K categories, D dimensions.
 """
@@ -14,14 +14,14 @@ Ints = NDArray[np.int64]
 
 
 def unit(rows: NDArray[np.floating]) -> Floats:
-    """Rows scaled to length 1."""
+    """The rows scaled to unit length. A row of zeros stays as it is."""
     return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32)
 
 
 def means(features: Floats, assignment: Ints, k: int) -> tuple[NDArray[np.float64], Ints]:
-    """The mean (K, D) and the size (K,) of each category."""
+    """The mean (K, D) and the size (K,) of each category. The mean of an empty category is zero."""
     n = len(features)
-    ones = np.ones(n, dtype=features.dtype)  # in double precision all features would be copied first
-    member = csr_matrix((ones, assignment, np.arange(n + 1)), shape=(n, k))  # one 1 in each row
+    ones = np.ones(n, dtype=features.dtype)  # With another type, all features would be copied.
+    member = csr_matrix((ones, assignment, np.arange(n + 1)), shape=(n, k))  # Each row holds a single 1.
     sizes = np.bincount(assignment, minlength=k)
     return (member.T @ features).astype(np.float64) / np.maximum(sizes, 1)[:, None], sizes

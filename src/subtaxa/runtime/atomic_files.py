@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file is complete, or it is not there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO
 
 
 def follow_umask(path: Path) -> None:
-    """Give a file the permissions of the user's other files: those made as temporary ones are private."""
+    """Give a file the permissions of a newly created one. Temporary files are readable by their owner only."""
     umask = os.umask(0)
     os.umask(umask)
     path.chmod(0o666 & ~umask)
@@ -19,7 +19,7 @@ def follow_umask(path: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path` to write to; it takes the name when it is complete and on disk, else it is removed."""
+    """A temporary file that is renamed to `path` once it is complete and on disk, or removed after an error."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -34,16 +34,16 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one go."""
+    """Write a file atomically."""
     with whole_file(path) as file:
         file.write(content)
 
 
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write several files: all are complete and on disk before the first, in their order, takes its name."""
-    with ExitStack() as all_of_them:
-        for name, content in reversed(list(contents.items())):  # the stack is taken off from its end
-            file = all_of_them.enter_context(whole_file(folder / name))
+    """Write several files. All are complete and on disk before the first of them, in their order, is renamed."""
+    with ExitStack() as stack:
+        for name, content in reversed(list(contents.items())):  # The stack closes the last one first.
+            file = stack.enter_context(whole_file(folder / name))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Numbers stay numbers: a NaN or an infinity stops the work, with where it came up and at which texts."""
+"""Stops a fit at the first NaN or infinity, with an error that says where it occurred and for which texts."""
 
 from __future__ import annotations
 
@@ -10,37 +10,42 @@ from torch import Tensor
 
 from subtaxa.errors import SubtaxaError
 
-SHOWN = 3  # texts that are named
-WIDTH = 60  # characters of each
-TRAINED = "start again with --overwrite and a lower --learning-rate or a higher --temperature"
-UNTRAINED = "use another --encoder"
+# The number of texts that an error shows.
+SHOWN = 3
+
+# The number of characters that an error shows of each text.
+WIDTH = 60
+
+# What the user can do if training caused it, and if the encoder did.
+AFTER_TRAINING = "start again with --overwrite and a lower --learning-rate or a higher --temperature"
+BEFORE_TRAINING = "use another --encoder"
 
 
 class NotFinite(SubtaxaError):
-    """Something is no longer a number. `texts` are positions, until somebody who knows the texts puts in `names`."""
+    """A value is NaN or infinite. `texts` holds positions; `with_texts` adds the texts themselves as `names`."""
 
     def __init__(self, what: str, texts: Sequence[int], where: str = "", names: Sequence[str] = ()) -> None:
         self.what, self.texts, self.where, self.names = what, list(texts), where, list(names)
         at = f" {where}" if where else ""
         more = f" and {len(texts) - len(names)} more" if len(texts) > len(names) else ""
-        told = f" with the text {', '.join(names)}{more}" if names else ""
-        super().__init__(f"{what}{at}{told}: {TRAINED if where else UNTRAINED}")
+        shown = f" with the text {', '.join(names)}{more}" if names else ""
+        super().__init__(f"{what}{at}{shown}: {AFTER_TRAINING if where else BEFORE_TRAINING}")
 
     def at(self, where: str) -> NotFinite:
-        """The same, told where in the training it was."""
+        """The same error with the place in the training where it occurred."""
         return NotFinite(self.what, self.texts, self.where or where, self.names)
 
 
 def check_rows(rows: Tensor) -> None:
-    """Refuse features (N, D) unless every one of them is a number."""
+    """Raise an error if a feature (N, D) is not finite."""
     wrong = (~torch.isfinite(rows).all(1)).nonzero().flatten().tolist()
     if wrong:
         raise NotFinite(f"the features of {len(wrong):,} of {len(rows):,} texts are not numbers", wrong)
 
 
 @contextmanager
-def naming(texts: Sequence[str], rows: Sequence[int] | None = None, where: str = "") -> Iterator[None]:
-    """Put the texts, and the rows of the user's file, into an error that knows only their positions."""
+def with_texts(texts: Sequence[str], rows: Sequence[int] | None = None, where: str = "") -> Iterator[None]:
+    """Add the texts, and their rows in the user's file, to an error that knows only their positions."""
     try:
         yield
     except NotFinite as error:

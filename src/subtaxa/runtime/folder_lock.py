@@ -1,9 +1,12 @@
-"""One process at a time writes a run folder. The lock is the system's: it dies with its owner, however that ends."""
+"""A lock that lets only one process at a time write a folder.
+
+The operating system holds the lock and releases it when the process ends, even if it is killed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from subtaxa.errors import InputError, SubtaxaError
@@ -11,11 +14,15 @@ from subtaxa.errors import InputError, SubtaxaError
 LOCK = ".lock"
 
 
+class FolderBusyError(SubtaxaError):
+    """Another process holds the lock of a folder."""
+
+
 @contextmanager
 def exclusive(folder: Path, wait: float = 0.0) -> Iterator[None]:
-    """Have a folder to oneself, or be refused after `wait` seconds; who has it already may ask again.
+    """Lock a folder, or raise `FolderBusyError` after `wait` seconds. A process may lock its own folder again.
 
-    The folder is made if need be, and removed at the end if nothing came into it.
+    The folder is created if it does not exist, and removed at the end if it is still empty.
     """
     from filelock import FileLock, Timeout
 
@@ -28,23 +35,35 @@ def exclusive(folder: Path, wait: float = 0.0) -> Iterator[None]:
     try:
         while not lock.is_locked:
             folder.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):  # who had it before has just removed the empty folder
+            with suppress(FileNotFoundError):  # The last owner has just removed the empty folder.
                 lock.acquire(timeout=wait)
     except Timeout as error:
-        raise SubtaxaError(
-            f"another process is at work on {str(folder)!r}: wait until it is done, or name another folder"
+        raise FolderBusyError(
+            f"another process is at work on {str(folder)!r}: wait until it has finished, or name another folder"
         ) from error
     try:
         yield
     finally:
-        (folder / LOCK).unlink(missing_ok=True)  # while it is ours; filelock does not take a file that is gone
+        (folder / LOCK).unlink(missing_ok=True)  # Before the release: filelock never acquires a deleted file.
         lock.release()
         for path in made:
-            with suppress(OSError):  # something is in it, or somebody was faster
+            with suppress(OSError):  # It is not empty, or another process has removed it.
                 path.rmdir()
 
 
+@contextmanager
+def try_exclusive(folder: Path) -> Iterator[bool]:
+    """Lock a folder if no other process has locked it, and say whether that worked."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(exclusive(folder))
+            locked = True
+        except FolderBusyError:
+            locked = False
+        yield locked
+
+
 def check_is_folder(folder: Path) -> None:
-    """Refuse the name of a file."""
+    """Refuse a path that is a file."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file: name a folder for the run")

@@ -1,8 +1,18 @@
-"""JSON from a folder that may be a stranger's: read up to a size, and compared with the shape that it should have.
+"""Reads JSON files that may come from a stranger, and checks that they have the expected shape.
 
-A shape is `str`, `bool`, `int` (a whole number that fits 53 bits), `float` (any finite number), `MEASURE` (also one
-that is not finite), `None`, a tuple of shapes to choose from, `[shape]` for a list of such, `{str: shape}` for an
-object with any keys, or `{"key": shape}` for one with these keys and possibly others; one with a "?" may be missing.
+A shape describes a JSON value:
+
+    str, bool, None     a value of this type
+    int                 a whole number of at most 53 bits
+    float               a finite number, whole or not
+    MEASURE             any number, also NaN or infinity
+    (shape, shape)      a value of one of these shapes
+    [shape]             a list of values of this shape
+    {str: shape}        an object with any keys, whose values have this shape
+    {"key": shape}      an object with this key, and possibly others
+    {"key?": shape}     the same, but the key may be missing
+
+For example, `{"names": [str], "score?": (float, None)}` is the shape of `{"names": ["a", "b"], "score": 0.5}`.
 """
 
 from __future__ import annotations
@@ -16,12 +26,15 @@ import numpy as np
 
 from subtaxa.errors import InputError
 
-LARGEST = 2**28  # bytes of a file
+# The size in bytes up to which a file is read.
+LARGEST = 2**28
+
+# The shape of a measured value, which may be NaN or infinite.
 MEASURE = object()
 
 
 def read_limited(path: Path, errors: str = "strict") -> str:
-    """The text of a file that is not too large to be what it should be."""
+    """The text of a file, unless the file is too large."""
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -30,12 +43,12 @@ def read_limited(path: Path, errors: str = "strict") -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; what is wrong with it is a ValueError or RecursionError."""
+    """The content of a JSON file. Invalid JSON raises a ValueError or a RecursionError."""
     return json.loads(read_limited(path))
 
 
 def difference(value: Any, shape: Any, place: str = "it") -> str | None:
-    """The first thing in which a value is not of a shape, in words; None if it is."""
+    """How a value first differs from a shape, in words, or None if it has that shape."""
     if isinstance(shape, tuple):
         return None if any(difference(value, one) is None for one in shape) else f"{place} is {_kind(value)}"
     if isinstance(shape, list) and isinstance(value, list):
@@ -69,10 +82,11 @@ def _kind(value: Any) -> str:
 
 
 def json_text(content: Any) -> str:
+    """The content as indented JSON in ASCII. NumPy numbers become plain numbers."""
     return json.dumps(content, ensure_ascii=True, indent=2, default=_plain) + "\n"
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{type(value).__name__} does not go into JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

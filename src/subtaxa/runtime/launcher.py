@@ -1,4 +1,4 @@
-"""Whether a launcher such as torchrun started several processes with this command. Nothing heavy is imported here."""
+"""Whether a launcher such as torchrun started this command in several processes. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 
 
 def launched() -> bool:
-    """Whether a launcher started several processes with this command."""
+    """Whether a launcher started this command in several processes."""
     return {"RANK", "MASTER_ADDR"} <= os.environ.keys() and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def first() -> bool:
-    """Whether this process is the one that reads, writes and prints."""
+    """Whether this is the process that reads, writes and prints."""
     return not launched() or os.environ["RANK"] == "0"

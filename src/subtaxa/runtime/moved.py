@@ -1,6 +1,6 @@
-"""Old module names, for one release: `subtaxa.losses` is now `subtaxa.training.losses`, and so on.
+"""Keeps the module names of 0.1 importable until 0.3.0: `subtaxa.losses` is now `subtaxa.training.losses`.
 
-A finder at the end of `sys.meta_path` answers only for names that nothing else found. To be removed in 0.3.0.
+A finder at the end of `sys.meta_path` handles only names that no other finder knows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEW_NAME = {f"subtaxa.{old}": f"subtaxa.{new}" for new, names in MOVED.items() f
 
 
 class MovedModules(MetaPathFinder, Loader):
-    """Gives the module at its new place for its old name, with a word about it."""
+    """Imports the module under its new name and warns that the old name is deprecated."""
 
     def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if fullname in NEW_NAME else None
@@ -42,6 +42,6 @@ class MovedModules(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Answer for the old names from now on."""
+    """Make the old names importable."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(MovedModules())

@@ -1,8 +1,8 @@
-"""Several processes as one: a thin layer over torch.distributed. In a process of its own, nothing here does anything.
+"""Processes that train together: a thin layer over torch.distributed. In a single process, nothing here has an effect.
 
 `torchrun` and `accelerate launch` start every process with the same command. The first one (rank 0) reads, clusters and
-writes; the others wait for their part of the training (engines/torchrun.py) and leave when it is over. Ray Train's
-workers have been joined by Ray.
+writes. The others wait for their part of the training (engines/torchrun.py) and exit after it. Ray Train connects its
+own workers.
 """
 
 from __future__ import annotations
@@ -20,45 +20,48 @@ from torch import distributed as dist
 from subtaxa.runtime.launcher import launched
 
 Item = TypeVar("Item")
-PATIENCE = timedelta(days=2)  # the others wait while the first reads all texts; a process that died is noticed at once
+
+# How long the other processes wait while the first one reads all texts. A process that died is noticed at once.
+TIMEOUT = timedelta(days=2)
 
 
-def processes_here() -> int:
-    """How many processes share this machine's memory."""
+def local_world_size() -> int:
+    """The number of processes that train together on this machine and share its memory."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if dist.is_initialized() else 1
 
 
 @contextmanager
 def group() -> Iterator[None]:
-    """While open, the processes work together; Ray opens the group of its workers itself."""
+    """Connect the processes that a launcher started. Ray connects its workers itself."""
     if not launched() or dist.is_initialized():
         yield
         return
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
     try:
         yield
     finally:
         dist.destroy_process_group()
 
 
-def processes() -> int:
-    """How many processes work together at present."""
+def world_size() -> int:
+    """The number of processes that are connected, or 1."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def rank() -> int:
+    """The number of this process, from 0."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def share(items: Sequence[Item]) -> Sequence[Item]:
-    """This process's part of some work."""
-    return items[rank() :: processes()]
+def shard(items: Sequence[Item]) -> Sequence[Item]:
+    """The items that this process works on."""
+    return items[rank() :: world_size()]
 
 
-def exchange(out: Tensor, rows: Sequence[Tensor]) -> Tensor:
-    """Fill in the rows (n,) of `out` that the others have worked on, where `share(rows)` were this process's."""
-    for owner in range(processes()) if processes() > 1 else ():
-        of_owner = rows[owner :: processes()]
+def all_gather_rows(out: Tensor, rows: Sequence[Tensor]) -> Tensor:
+    """Fill in the rows of `out` that the other processes computed. This process computed those in `shard(rows)`."""
+    for owner in range(world_size()) if world_size() > 1 else ():
+        of_owner = rows[owner :: world_size()]
         if of_owner:
             where = torch.cat(list(of_owner))
             part = out[where]
@@ -67,9 +70,9 @@ def exchange(out: Tensor, rows: Sequence[Tensor]) -> Tensor:
     return out
 
 
-def from_first(work: Callable[[], Item]) -> Item:
-    """What the first process makes of some work, for all of them; its error, too, is everybody's."""
-    if processes() == 1:
+def broadcast(work: Callable[[], Item]) -> Item:
+    """The result of `work` in the first process, for all processes. An error is raised in all of them, too."""
+    if world_size() == 1:
         return work()
     sent: list[Any] = [None, None]
     if rank() == 0:
@@ -84,17 +87,17 @@ def from_first(work: Callable[[], Item]) -> Item:
 
 
 def mean(values: Tensor) -> Tensor:
-    """The mean of the processes' values."""
-    if processes() > 1:
+    """The mean of the values over all processes."""
+    if world_size() > 1:
         dist.all_reduce(values)
-        values /= processes()
+        values /= world_size()
     return values
 
 
-def anyone(true: bool) -> bool:
-    """Whether it is true in any process."""
-    if processes() == 1:
-        return true
-    flag = torch.tensor(int(true))
+def any_process(condition: bool) -> bool:
+    """Whether the condition holds in at least one process."""
+    if world_size() == 1:
+        return condition
+    flag = torch.tensor(int(condition))
     dist.all_reduce(flag, dist.ReduceOp.MAX)
     return bool(flag)

@@ -10,40 +10,45 @@ from typing import TextIO
 
 from subtaxa.runtime.terminal import printable
 
-LINE_SECONDS = 10.0  # between two plain lines of one step
-SLOW_SECONDS = 2.0  # a finished step is worth a line after this
+# The time between two plain lines of one step.
+LINE_SECONDS = 10.0
+
+# A finished step gets a plain line if it took longer than this.
+SLOW_SECONDS = 2.0
 
 
 class Step:
-    """One step under way. Subclasses show it."""
+    """A step in progress. Subclasses show it."""
 
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.done, self.begun = name, total, 0, time.monotonic()
 
     def skip(self, count: int) -> None:
-        """Work that an earlier run has done: it is not there to do, nor does it tell how long the rest takes."""
+        """Leave out work that an earlier run has done. It must not affect the estimate of the remaining time."""
         self.total -= count
 
     def advance(self, count: int = 1) -> None:
+        """Report that `count` more items are done."""
         self.done += count
 
     def note(self, text: str) -> None:
-        """A few words on the state of things, such as the current loss."""
+        """Show a few words about the current state, such as the loss."""
 
     @property
     def seconds(self) -> float:
+        """The time since the step began."""
         return time.monotonic() - self.begun
 
 
 class Progress:
-    """The silent reporter, and the base of those that show something."""
+    """Shows nothing. Subclasses show the steps."""
 
     def __init__(self) -> None:
         self.timings: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str, total: int = 0) -> Iterator[Step]:
-        """Report one step; its duration is kept in `timings` under its name."""
+        """Show one step, and keep its duration in `timings` under its name."""
         step = self._open(name, total)
         try:
             yield step
@@ -52,7 +57,7 @@ class Progress:
             self._close(step)
 
     def say(self, line: str) -> None:
-        """One line of plain text."""
+        """Show a line of text."""
 
     def _open(self, name: str, total: int) -> Step:
         return Step(name, total)
@@ -81,13 +86,13 @@ class _LineStep(Step):
 
 
 def _write(stream: TextIO, line: str) -> None:
-    """A line, at once. Not by `print`, of which Ray's workers say everything twice."""
+    """Write a line at once. Ray's workers would show the output of `print` twice."""
     stream.write(f"{printable(line)}\n")
     stream.flush()
 
 
 class LineProgress(Progress):
-    """For pipes, logs and CI."""
+    """Plain lines, for pipes, logs and CI."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
@@ -105,7 +110,7 @@ class LineProgress(Progress):
 
 
 class RichProgress(Progress):
-    """For a terminal or a notebook."""
+    """A live bar, for a terminal."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,14 +161,14 @@ class _BarStep(Step):
 
 
 def progress_for(*, quiet: bool) -> Progress:
-    """The reporter that fits where the program runs."""
+    """A bar on a terminal, plain lines elsewhere, nothing if quiet."""
     if quiet:
         return Progress()
     return RichProgress() if sys.stderr.isatty() else LineProgress()
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """A duration in seconds, minutes or hours."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

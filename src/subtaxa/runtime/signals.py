@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM that never tear a training step: a signal inside one waits for its end, but not for ever."""
+"""Handles Ctrl-C and SIGTERM: a signal never interrupts a training step, which is completed first."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import ClassVar
 
-SECONDS = 8.0  # from a signal to the end of the process, at most
+# The process ends at most this long after a signal.
+SECONDS = 8.0
 
 
 class Stopped(KeyboardInterrupt):
-    """The user or the system asked the program to stop. `signal_number` gives the exit code 128 + n.
+    """The user or the system asked the program to stop. The exit code is 128 + `signal_number`.
 
-    A library in the middle of which it comes may raise an error of its own instead; `came` remembers the signal.
+    A library that is interrupted may replace it by an error of its own, so `came` remembers the signal.
     """
 
     came: ClassVar[int | None] = None
@@ -30,11 +31,11 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupts:
-    """While active, turns both signals into `Stopped`. Outside the main thread it leaves the signals alone."""
+    """Turns both signals into `Stopped` while it is active. In other threads than the main one, it does nothing."""
 
     def __init__(self) -> None:
         self._previous: dict[int, object] = {}
-        self._inside = False
+        self._in_shield = False
         self.pending: int | None = None
 
     def __enter__(self) -> Interrupts:
@@ -48,42 +49,42 @@ class Interrupts:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._inside and self.pending is None:
+        if self._in_shield and self.pending is None:
             self.pending = number
         else:
             raise Stopped(number)
 
     def check(self) -> None:
-        """Stop here if a signal is waiting."""
+        """Raise `Stopped` if a signal has arrived."""
         if self.pending is not None:
             raise Stopped(self.pending)
 
     @contextmanager
     def shielded(self) -> Iterator[None]:
-        """A stretch that a signal must not interrupt; a second signal does."""
-        self._inside = True
+        """A block that the first signal does not interrupt. A second signal does."""
+        self._in_shield = True
         try:
             yield
         finally:
-            self._inside = False
+            self._in_shield = False
 
 
 @contextmanager
 def ending_soon(message: str, seconds: float = SECONDS) -> Iterator[None]:
-    """Once a signal has come, this stretch ends within `seconds`, or the process does, with the message.
+    """End the process, with a message, if this block has not ended within `seconds` after a signal.
 
-    Python itself sees a signal only between two of its own instructions; deep in a library that can take minutes. What
-    is on disk is whole at any moment, so then the process may as well end at once.
+    Python handles a signal only between two of its own instructions, and a library call can take minutes. All files are
+    written atomically, so the process may end at any moment.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # where the system leaves each signal's number
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # Each signal's number is written there.
     threading.Thread(target=_wait, args=(reading, message, seconds), daemon=True).start()
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        os.close(writing)  # which ends the thread
+        os.close(writing)  # This ends the thread.
 
 
 def _wait(reading: int, message: str, seconds: float) -> None:

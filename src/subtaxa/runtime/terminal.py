@@ -1,4 +1,4 @@
-"""Text as a terminal may show it: nothing in a text, a label or a file's name can drive the terminal."""
+"""Makes text safe to print: no text, label or file name can send control sequences to the terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from subtaxa.runtime.launcher import first
 
 
 def printable(text: str) -> str:
-    """Text without control characters: no escape sequences, no C1 codes, nothing that turns the reading direction."""
+    """The text without control characters: no escape sequences, no C1 codes, no change of the text direction."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def say(text: str = "", stream: TextIO | None = None) -> None:
-    """The one place where commands print, as far as the stream's encoding has letters for it. Of processes that a
-    launcher started, only the first prints."""
+    """Print a line; every command prints through this function.
+
+    Characters that the stream's encoding lacks are replaced. Of several processes that a launcher started, only the
+    first one prints.
+    """
     if not first():
         return
     stream = stream or sys.stdout
@@ -25,7 +28,7 @@ def say(text: str = "", stream: TextIO | None = None) -> None:
 
 
 class PrintableBytes(io.BytesIO):
-    """UTF-8 that goes on to a terminal, made printable."""
+    """A binary stream that makes UTF-8 text printable and passes it on to a terminal."""
 
     def __init__(self, terminal: IO[bytes]) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from subtaxa.data.raw_files import clean
-from subtaxa.encoders.lexical import joined
+from subtaxa.encoders.lexical import concatenated
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress
@@ -43,7 +43,7 @@ class TextReader(ABC):
         with progress.step("Reading the texts", len(texts)) as step:
             features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
         words = self.vocabulary
-        return features if words is None else joined(features, words.rows(texts), words.weight)
+        return features if words is None else concatenated(features, words.features(texts), words.weight)
 
 
 class MemoryReader(TextReader):

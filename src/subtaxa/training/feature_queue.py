@@ -82,7 +82,7 @@ class QueueMethod(Method):
         if epoch != 1 or not self.data.unknown or self.data.n_labels == 1:
             return
         rows, labels = self.compared(), self.data.labels
-        self.judged = processes.from_first(
+        self.judged = processes.broadcast(
             lambda: judge(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
         )
         if self.data.estimating:

@@ -125,13 +125,13 @@ class Trainer:
                     raise
                 place.step += 1
                 place.seconds = spent + time.perf_counter() - begun
-                if processes.anyone(interrupts.pending is not None):
+                if processes.any_process(interrupts.pending is not None):
                     self._save()
                     raise Stopped(interrupts.pending or signal.SIGTERM)
                 step.note(f"{which}: loss {loss:.3f}")
                 step.advance()
             self._close_epoch(spent + time.perf_counter() - begun)
-            if processes.anyone(interrupts.pending is not None):
+            if processes.any_process(interrupts.pending is not None):
                 raise Stopped(interrupts.pending or signal.SIGTERM)
 
     def _step(self, index: Tensor) -> float:
@@ -182,7 +182,7 @@ class Trainer:
         means = {name: total / max(1, place.step) for name, total in place.sums.items()}
         row = {"epoch": place.epoch + 1, **means, **place.log, "seconds": seconds}
         own_score = self.method.score()
-        score = processes.from_first(lambda: own_score)
+        score = processes.broadcast(lambda: own_score)
         if score is not None:
             row["score"] = score
             place.stale += 1
@@ -201,7 +201,7 @@ class Trainer:
 
     def _share(self, index: Tensor) -> Tensor:
         """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""
-        number = processes.processes()
+        number = processes.world_size()
         whole = index[torch.arange(-(-len(index) // number) * number) % len(index)]
         return whole[processes.rank() :: number]
 
@@ -218,7 +218,7 @@ class Trainer:
 
     def _resume(self) -> None:
         file = self.file
-        found = None if file is None else processes.from_first(lambda: checkpoint.load_newest(file, self.progress.say))
+        found = None if file is None else processes.broadcast(lambda: checkpoint.load_newest(file, self.progress.say))
         if found is None:
             return
         tensors, facts = found
@@ -236,13 +236,13 @@ class Trainer:
 
 def _gather(accelerator: Accelerator, count: int, rows: Tensor) -> Tensor:
     """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
-    together = accelerator.gather(rows).unflatten(0, (processes.processes(), len(rows)))  # (P, b, ...)
+    together = accelerator.gather(rows).unflatten(0, (processes.world_size(), len(rows)))  # (P, b, ...)
     return together.transpose(0, 1).flatten(0, 1)[:count]
 
 
 def accelerator() -> Accelerator:
     """Accelerate takes several processes without a GPU for what they are only if it is told so."""
-    return Accelerator(cpu=processes.processes() > 1 and not torch.cuda.is_available())
+    return Accelerator(cpu=processes.world_size() > 1 and not torch.cuda.is_available())
 
 
 def rate(step: int, total: float, schedule: str, warmup: float) -> float:
