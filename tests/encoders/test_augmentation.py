@@ -1,4 +1,4 @@
-"""Augmented views touch a share of the ordinary tokens and nothing else."""
+"""Augmentation changes a share of the ordinary tokens and nothing else."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_same_seed_same_view_and_the_input_stays() -> None:
 
 
 def batch_of(ids: Tensor, mask: Tensor, ordinary: Tensor) -> Batch:
-    """Texts whose ordinary tokens have the ids 100, 101, ... as they stand; a state is the row and the column."""
+    """Texts whose ordinary tokens have the ids 100, 101, ... in order. A state holds the row and the column."""
     rows, columns = torch.meshgrid(torch.arange(len(ids)), torch.arange(ids.shape[1]), indexing="ij")
     states = torch.stack([rows, columns], dim=2) * mask[..., None]
     return Batch(torch.arange(len(ids)), torch.where(ordinary, 99 + columns, ids), mask, ordinary, states.float())
@@ -194,7 +194,7 @@ def test_where_the_special_tokens_leave_no_room_one_ordinary_token_stays(most: i
 
 
 def test_a_text_that_fits_loses_only_its_share() -> None:
-    """Ten tokens less 40 % are six and two special ones: room for eight is enough, for seven it is not."""
+    """Ten tokens less 40 % are six, plus two special ones: a limit of eight tokens suffices, seven do not."""
     batch = same_length(10)
     assert rows(shortened(batch, 0.4, 8)) == rows(shortened(batch, 0.4, 100))
     assert rows(shortened(batch, 0.4, 7)) != rows(shortened(batch, 0.4, 100))

@@ -154,7 +154,7 @@ def test_what_masked_language_modelling_needs(tiny_encoder: str, kind: str) -> N
     assert encoder.word_embeddings.shape[0] > int(encoder.vocabulary.max())
 
 
-class Halved(SentenceEncoder):
+class PluginEncoder(SentenceEncoder):
     """An encoder as a package might add it: it knows its own model names."""
 
     def __init__(self, name: str, **options: object) -> None:
@@ -170,17 +170,17 @@ def install(monkeypatch: pytest.MonkeyPatch, **found: str) -> None:
 def test_an_encoder_of_an_installed_package_is_found_by_its_name(
     tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, quick: dict[str, object], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(registry, "Halved", Halved, raising=False)
-    install(monkeypatch, halved="subtaxa.encoders.registry:Halved")
-    assert split_name(f"halved:{tiny_encoder}") == ("halved", tiny_encoder)
+    monkeypatch.setattr(registry, "PluginEncoder", PluginEncoder, raising=False)
+    install(monkeypatch, plugin="subtaxa.encoders.registry:PluginEncoder")
+    assert split_name(f"plugin:{tiny_encoder}") == ("plugin", tiny_encoder)
     assert split_name(tiny_encoder) == (BUILT_IN, tiny_encoder)
-    assert isinstance(load_encoder(f"halved:{tiny_encoder}"), Halved)
+    assert isinstance(load_encoder(f"plugin:{tiny_encoder}"), PluginEncoder)
     texts, labels = ["refund please", "lost parcel", "my password", "new bill"] * 5, ["a", "b"] * 10
-    options = {**quick, "encoder": f"halved:{tiny_encoder}", "epochs": 1}
+    options = {**quick, "encoder": f"plugin:{tiny_encoder}", "epochs": 1}
     model = Discovery(2, **options).fit(texts, labels)  # type: ignore[arg-type]
-    assert isinstance(model.encoder_, Halved)
+    assert isinstance(model.encoder_, PluginEncoder)
     loaded = Discovery.load(model.save(tmp_path / "run"))
-    assert isinstance(loaded.encoder_, Halved)
+    assert isinstance(loaded.encoder_, PluginEncoder)
     np.testing.assert_allclose(loaded.transform(texts), model.transform(texts), atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""The export with 8-bit weights: it files texts as the model does, and only what was made of this model is loaded."""
+"""The export with 8-bit weights assigns texts as the model does, and only a graph of this very model is loaded."""
 
 from __future__ import annotations
 

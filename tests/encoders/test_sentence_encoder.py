@@ -1,4 +1,4 @@
-"""The encoder: same features as sentence-transformers, whatever is frozen, cached or copied."""
+"""SentenceEncoder gives the features of sentence-transformers, whatever is frozen, cached or copied."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_training_is_the_same_whether_the_frozen_layers_are_cached_or_not(
         assert (data.tokens.states is None) == (share == 0)
         method = method_class("dna")(settings)
         history = Trainer(settings, 0, Progress()).run("", method, encoder, data, 1)
-        found.append((encoder.features(data.tokens), history[0]["contrastive"]))
+        found.append((encoder.features(data.tokens), history[0]["alignment"]))
     (cached, loss), (uncached, other_loss) = found
     assert other_loss == pytest.approx(loss, abs=1e-4)
     torch.testing.assert_close(uncached, cached, atol=1e-4, rtol=0)
@@ -164,7 +164,7 @@ def test_packaged_weights_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _strange(name: str, folder: Path) -> None:
-    """Make a model folder what a stranger might send."""
+    """Change a model folder into one that a stranger might send."""
     if name == "pickle":
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     elif name == "code":

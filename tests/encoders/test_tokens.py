@@ -114,6 +114,6 @@ def test_batches_have_texts_of_similar_length_in_no_order_of_length() -> None:
 
 
 def test_an_empty_subset_has_no_batches() -> None:
-    """The method "bert" trains on nothing: an epoch has no step, not a step on no texts."""
+    """The method "bert" trains on no texts: an epoch has no steps, rather than one step on no texts."""
     none = torch.empty(0, dtype=torch.int64)
     assert packed(3, 4, 5).shuffled_batches(2, torch.Generator().manual_seed(0), none) == []

@@ -116,7 +116,7 @@ def test_json_holds_numpy_and_any_string() -> None:
     text = json_text(content)
     assert json.loads(text) == {"a": 3, "b": 0.5, "c": "é\ud800😀", "d": True}
     assert text.isascii()
-    with pytest.raises(TypeError, match="set does not go into JSON"):
+    with pytest.raises(TypeError, match="set cannot be written as JSON"):
         json_text({"a": {1}})
 
 

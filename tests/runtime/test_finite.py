@@ -1,4 +1,4 @@
-"""A NaN or an infinity, wherever it comes up: one sentence with the place and the texts, and a last good state."""
+"""A NaN or an infinity anywhere gives one sentence with its place and texts, and leaves the last good state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def discover(source: Path, encoder: str, *more: str) -> list[str]:
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, number: float, epoch: int, part: int) -> None:
-    """The method's loss is no number from one of its steps on."""
+    """The method's loss is NaN or infinite from one of its steps on."""
     real, calls = SoftDNA.loss, [0]
 
     def loss(self: SoftDNA, batch: Any) -> dict[str, torch.Tensor]:
@@ -68,7 +68,7 @@ def test_a_loss_that_is_no_number_stops_with_the_place_and_the_texts(
 def test_the_saved_state_goes_on_to_the_result_of_an_undisturbed_run(
     source: Path, tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As when a fault of the machine made the NaN."""
+    """As if a hardware fault had caused the NaN."""
     with monkeypatch.context() as disturbed:
         spoil(disturbed, float("nan"), 2, 3)
         refused(capsys, discover(source, tiny_encoder))

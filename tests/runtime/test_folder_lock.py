@@ -1,4 +1,4 @@
-"""Real processes at one folder: the second is refused, and a lock dies with its owner."""
+"""Real processes and one folder: the second process is refused, and a lock ends with its owner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ with exclusive(Path(sys.argv[1])):
 
 @contextmanager
 def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that has the folder, until it is killed."""
+    """A process that holds the lock of a folder until it is killed."""
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -123,7 +123,7 @@ for _ in range(40):
 
 
 def test_those_who_wait_take_turns(tmp_path: Path) -> None:
-    """The file of the lock is removed by each owner: that must not let two of the waiting in."""
+    """Each owner removes the lock file. That must not let two waiting processes in at once."""
     counter = tmp_path / "counter"
     counter.write_text("0")
     command = [sys.executable, "-c", COUNT, str(tmp_path / "run"), str(counter)]

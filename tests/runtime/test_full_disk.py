@@ -1,4 +1,4 @@
-"""Real small disks that run full or turn read-only: one sentence, and what was there before can still be used."""
+"""Small real disks that are full or read-only give one sentence, and earlier files remain usable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS, LABELS, _ = planted_corpus(8)
 
 
 class Disk:
-    """A file system in memory, of a size that can be changed."""
+    """A file system in memory whose size can be changed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ def same(first: Path, second: Path) -> bool:
 def test_a_disk_that_is_full_at_any_point_stops_in_one_sentence_and_then_goes_on(
     source: Path, whole: Path, tiny_encoder: str, disk: Disk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Sizes from next to nothing up to what suffices, so that it is another file each time that does not fit."""
+    """Sizes from almost nothing to enough, so that a different file does not fit each time."""
     out = disk.folder / "run"
     for kilobytes in (4, 150, 350, 550):
         disk.limit(kilobytes)
@@ -114,7 +114,7 @@ def test_an_old_run_survives_a_full_disk(
 
 
 def test_an_edit_on_a_full_disk_is_not_made_at_all(whole: Path, disk: Disk, capsys: pytest.CaptureFixture[str]) -> None:
-    """The log of edits would have fitted, the report not: neither is changed."""
+    """The edit log would fit but the report would not, so neither is changed."""
     out = Path(shutil.copytree(whole, disk.folder / "run"))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     disk.limit(disk.used() + 40)

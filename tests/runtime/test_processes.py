@@ -1,4 +1,4 @@
-"""Two real processes, started by torchrun and joined over gloo, against one."""
+"""Two real processes, started by torchrun and connected through gloo, compared with one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_first_neighbours_are_exactly_those_of_one_process(
 
 
 def test_two_processes_learn_what_one_does(pair: list[dict[str, torch.Tensor]], alone: dict[str, torch.Tensor]) -> None:
-    """Their views are drawn differently: another seed's noise, not another optimum."""
+    """They augment differently: the difference is that of another seed, not of another optimum."""
     torch.testing.assert_close(pair[0]["soft-dna/loss"], alone["soft-dna/loss"], rtol=0, atol=0.3)
     assert pair[0]["soft-dna/loss"][1] < pair[0]["soft-dna/loss"][0]
     assert not torch.equal(pair[0]["soft-dna/queue"], alone["soft-dna/queue"])

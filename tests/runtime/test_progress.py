@@ -1,4 +1,4 @@
-"""Progress as plain lines with the time left, and as nothing at all; the clock is ours."""
+"""Progress as plain lines with the remaining time, and no progress at all, on a fake clock."""
 
 from __future__ import annotations
 

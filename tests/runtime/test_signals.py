@@ -1,4 +1,4 @@
-"""Real signals to this very process: at once outside a shielded stretch, after it inside."""
+"""Real signals to this process: handled at once, or after a shielded block."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 
 def send(number: int) -> None:
-    """Send a signal to ourselves and give its handler the time to run."""
+    """Send a signal to this process and give its handler time to run."""
     os.kill(os.getpid(), number)
     time.sleep(0.01)
 
 
 class NotCaught(Exception):
-    """A signal came to the handlers that were there before."""
+    """A signal reached the handlers that were installed before."""
 
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[dict[int, object]]:
-    """Handlers of our own below the tested ones, so that a missed signal fails the test and not the test run."""
+    """Install handlers below the tested ones, so that a missed signal fails the test instead of ending the test run."""
 
     def handle(number: int, frame: object) -> None:
         raise NotCaught(number)
@@ -137,7 +137,7 @@ import time
 from subtaxa.runtime.signals import Interrupts, ending_soon
 with ending_soon("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
     print("ready", flush=True)
-    time.sleep(600)  # as deaf as a library that does not let Python look for signals
+    time.sleep(600)  # Like a library call during which Python handles no signals.
 """
 
 
@@ -155,7 +155,7 @@ def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
     before = threading.active_count()
     with ending_soon("never", 0.0):
         pass
-    with pytest.raises(NotCaught), ending_soon("never", 60.0):  # the usual handler is quick enough
+    with pytest.raises(NotCaught), ending_soon("never", 60.0):  # The usual handler is fast enough.
         send(signal.SIGINT)
     for _ in range(500):
         if threading.active_count() == before:

@@ -1,4 +1,4 @@
-"""One thread and two: the same categories, and features within the tolerance that docs/reliability.md states."""
+"""One thread and two threads give the same categories, and features within the documented tolerance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helpers.corpus import planted_corpus
 from subtaxa import Discovery
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 
-READ, TRAINED = 1e-5, 1e-3  # as docs/reliability.md has it
+READ, TRAINED = 1e-5, 1e-3
 TEXTS, LABELS, _ = planted_corpus(20)
 
 

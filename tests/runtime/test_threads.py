@@ -1,4 +1,4 @@
-"""Batches side by side: the order and the errors of one after the other, and the same features."""
+"""Batches in threads keep the order and the errors of a plain loop, and give the same features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_two_items_are_worked_on_at_once_and_come_in_their_order() -> None:
     both = threading.Barrier(2)
 
     def work(item: int) -> tuple[int, int, bool]:
-        both.wait(timeout=60)  # nobody comes past alone
+        both.wait(timeout=60)  # No thread gets past this alone.
         return item, torch.get_num_threads(), torch.is_grad_enabled()
 
     with torch.no_grad():
@@ -65,7 +65,7 @@ def test_features_do_not_depend_on_the_number_of_threads(tiny_encoder: str, laye
     finally:
         torch.set_num_threads(before)
     for features in found[1:]:
-        if layers == 1:  # such batches are read one by one, by all threads together
+        if layers == 1:  # Such batches are encoded one by one, each by all threads.
             torch.testing.assert_close(features, found[0], rtol=0, atol=1e-5)
         else:
             assert torch.equal(features, found[0])
