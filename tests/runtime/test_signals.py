@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from subtaxa.cli import main
+from subtaxa.cli import main, methods
 from subtaxa.runtime.signals import Interrupts, Stopped, ending_soon
 
 both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -174,7 +174,7 @@ def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(
         except KeyboardInterrupt:
             raise TypeError("cannot compare") from None
 
-    monkeypatch.setattr(main, "_methods", library)
+    monkeypatch.setattr(methods, "run", library)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     assert main.main(["methods"]) == 128 + number
     assert capsys.readouterr().err == "subtaxa: stopped\n"
@@ -184,6 +184,6 @@ def test_an_error_without_a_signal_is_not(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(options: object) -> None:
         raise TypeError("cannot compare")
 
-    monkeypatch.setattr(main, "_methods", broken)
+    monkeypatch.setattr(methods, "run", broken)
     with pytest.raises(TypeError):
         main.main(["methods"])
