@@ -1,10 +1,11 @@
-"""The command line: what a user types and sees, run in this process where nothing needs a process of its own."""
+"""The command line: what a user types and sees."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import __version__
 from subtaxa.cli.main import main
+from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE
 
 TEXTS, LABELS, _ = planted_corpus(20)
 
@@ -117,6 +119,22 @@ def test_info_and_methods(run: Path, capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "soft-dna" in printed
     assert "(default)" in printed
+
+
+def test_info_explains_the_score_and_the_choice_of_an_estimated_number(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", str(run)]) == 0
+    assert "silhouette" not in capsys.readouterr().out  # the numbers of this run were given
+    estimated = Path(shutil.copytree(run, tmp_path / "run"))
+    facts = json.loads((run / "run.json").read_text())
+    facts["numbers"]["money"] |= {"chosen": 3, "low": 2, "high": 4, "curve": [[2, 0.1], [3, 0.2], [4, 0.3]]}
+    (estimated / "run.json").write_text(json.dumps(facts))
+    assert main(["info", str(estimated)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "money 3, plausible 2 to 4 2 ▁▅█ 4" in printed
+    assert SCORE_NOTE in printed
+    assert CHOICE_NOTE in printed
 
 
 def test_skipped_rows_are_told_and_strict_refuses_them(

@@ -1,4 +1,4 @@
-"""A real browser for the tests of the report's page: Debian's Chromium through Playwright."""
+"""A real browser for the tests of the report: Debian's Chromium, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -15,52 +15,55 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Chromium without a window, which leaves nothing in the home. Without it the tests are skipped, but not in CI."""
+    """Headless Chromium that leaves the home folder alone. Without Chromium, tests are skipped, but not in CI."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        reason = "there is no Chromium: install it (Debian: apt-get install chromium) to test the report's page"
+        reason = "Chromium is missing: install it (Debian: apt-get install chromium) to test the report"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with sync_playwright() as playwright:
-        room = {"HOME": str(tmp_path_factory.mktemp("home")), "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("config"))}
+        folders = {
+            "HOME": str(tmp_path_factory.mktemp("home")),
+            "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("config")),
+        }
         opened = playwright.chromium.launch(
             executable_path=found,
-            args=["--no-sandbox"],  # root has none
-            env={**os.environ, **room},
+            args=["--no-sandbox"],  # Chromium refuses to run as root with its sandbox.
+            env={**os.environ, **folders},
         )
         yield opened
         opened.close()
 
 
 class Reader:
-    """A reader of a report: a page in a browser that must neither complain nor ask for anything from outside."""
+    """A reader of a report. The page must neither report an error nor request anything from the network."""
 
     def __init__(self, browser: Any, report: Path, **options: Any) -> None:
         self.context = browser.new_context(viewport={"width": 1200, "height": 850}, accept_downloads=True, **options)
-        self.page, self.complaints, self.asked = self.context.new_page(), [], []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.accept()))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page, self.errors, self.requested = self.context.new_page(), [], []
+        self.page.on("console", lambda message: self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.accept()))
+        self.page.on("request", lambda request: self.requested.append(request.url))
         self.page.goto(report.as_uri())
         self.page.wait_for_selector("body[data-ready]")
 
     def close(self) -> None:
         self.context.close()
-        assert self.complaints == []
-        assert [url for url in self.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert self.errors == []
+        assert [url for url in self.requested if not url.startswith(("file:", "data:", "blob:"))] == []
 
     def go(self, part: str) -> None:
         self.page.locator("nav").get_by_role("link", name=part).click()
 
     def open(self, name: str) -> None:
-        """Go to a category."""
+        """Open a category."""
         self.go("Overview")
         self.page.locator("#tree").get_by_role("link", name=name, exact=True).click()
 
     def names(self) -> list[str]:
-        """The categories of the tree, as they are shown."""
+        """The names of the categories in the order of the tree."""
         return self.page.locator("#tree th a").all_inner_texts()
 
     def downloaded(self, button: Any) -> Path:
@@ -68,8 +71,8 @@ class Reader:
             button.click()
         return Path(started.value.path())
 
-    def place(self, i: int) -> tuple[float, float]:
-        """Where a text is on the screen while the whole map is shown."""
+    def position(self, i: int) -> tuple[float, float]:
+        """The position of a text on the screen while the whole map is visible."""
         x, y = self.page.evaluate(
             """i => {
               const data = JSON.parse(document.getElementById("data").textContent);

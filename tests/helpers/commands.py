@@ -6,7 +6,7 @@ import pytest
 
 
 def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    """Run a command that must fail; its error must be one clean line with exit code 2."""
+    """Run a command that must fail with exit code 2 and one line on stderr. Returns that line."""
     from subtaxa.cli.main import main
 
     capsys.readouterr()

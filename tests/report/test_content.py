@@ -1,4 +1,4 @@
-"""The report: one valid, self-contained and harmless page, whatever stands in the data."""
+"""The report: one valid, self-contained and harmless page, whatever the data contains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, and the text of each; complains about wrong nesting."""
+    """The elements of a page with their attributes and texts; fails on wrong nesting."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Page(HTMLParser):
 
 
 def taxonomy(*sizes: int) -> Taxonomy:
-    """A label for each size with as many categories, the first being the largest."""
+    """One label for each number, with that many categories, largest first."""
     rows = [(f"label {i}", j, n) for i, n in enumerate(sizes) for j in range(n)]
     return Taxonomy(
         tuple(
@@ -140,7 +140,7 @@ def hostile_data(text: str) -> ReportData:
 
 
 def embedded(page: Page) -> Any:
-    """The data that the scripts work on."""
+    """The data of the scripts."""
     (block,) = [text for tag, text in page.texts if tag == "script" and text.startswith('{"run"')]
     return json.loads(block)
 
@@ -236,7 +236,7 @@ def test_structure(page: Page) -> None:
 
 
 def test_nothing_from_outside(html: str, page: Page) -> None:
-    """Addresses stand in d3's own words and in names of XML, and nowhere else."""
+    """Web addresses occur in d3's licence and in XML namespaces, and nowhere else."""
     check_harmless(html, page)
     ours = [text for tag, text in page.texts if "Mike Bostock" not in text[:200]]
     assert not re.search(r"https?:(?!//www\.w3\.org/2000/svg)", "".join(ours))
@@ -266,7 +266,7 @@ def test_user_text_is_isolated(html: str) -> None:
 
 
 def test_d3_is_the_one_of_its_authors() -> None:
-    """The bundled library, as version 7.9.2 came from the registry, with its licence beside it."""
+    """The bundled file is version 7.9.2 from the registry, with its licence next to it."""
     vendor = Path(page_module.__file__).parent / "vendor"
     assert hashlib.sha256((vendor / "d3.min.js").read_bytes()).hexdigest() == D3
     assert "Permission to use, copy, modify" in (vendor / "d3.LICENSE").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The report's page in a real browser: it is read, searched, corrected, and its corrections are carried out."""
+"""The report in a real browser: reading, searching and correcting it, and applying the corrections to the run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_category_is_in_the_tree(reader: Reader, taxonomy: Taxonomy) -> No
 def test_search_sort_and_keys(reader: Reader, taxonomy: Taxonomy) -> None:
     page = reader.page
     page.keyboard.press("/")
-    page.keyboard.insert_text("parcel courier")  # at once: what is half typed would be searched, too
+    page.keyboard.insert_text("parcel courier")  # At once, because a half-typed query would be searched too.
     expect(page.locator("#matches")).not_to_be_empty()
     with_both = {label for text, label in zip(TEXTS, LABELS, strict=True) if {"parcel", "courier"} <= set(text.split())}
     assert with_both == {"post"}
@@ -119,11 +119,11 @@ def test_map_hover_click_and_lasso(reader: Reader, saved: Path, taxonomy: Taxono
         }"""
     )
     assert colours > 3
-    page.mouse.move(*reader.place(5))
+    page.mouse.move(*reader.position(5))
     page.wait_for_selector("#tip:not([hidden])")
     near = page.locator("#tip p").first.inner_text()
     assert near in model.data_.texts
-    page.mouse.click(*reader.place(5))
+    page.mouse.click(*reader.position(5))
     category = taxonomy.by_id()[int(model.labels_[model.data_.texts.index(near)])]
     assert page.locator("#selected h3 a").inner_text() == category.name
     page.get_by_label("Lasso").check()
@@ -157,7 +157,7 @@ def test_a_category_shows_its_texts(reader: Reader, saved: Path, taxonomy: Taxon
 
 
 def correct(reader: Reader, taxonomy: Taxonomy) -> None:
-    """Rename, merge, split and mark, as a reader would."""
+    """Rename, merge, split and mark texts as wrong, as a reader would."""
     page, (first, second) = reader.page, two_siblings(taxonomy)
     reader.open(first.name)
     page.locator("#new-name").fill(second.name)
@@ -200,7 +200,7 @@ def test_corrections_from_page_to_run_and_back(
     before = reader.names()
     assert second.name not in before
 
-    again = Reader(browser, run / layout.REPORT)  # the same page, opened anew
+    again = Reader(browser, run / layout.REPORT)  # the same page, opened once more
     again.go("Corrections")
     again.page.locator("#load").set_input_files(kept)
     expect(again.page.locator("#log li")).to_have_count(3)
@@ -284,7 +284,7 @@ def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) 
 
 
 def test_texts_cannot_break_out(browser: Any, hostile: Path) -> None:  # noqa: F811
-    """No script of theirs runs (a dialog would be a complaint), no element is theirs, and the layout holds."""
+    """Hostile texts run no script (a dialog would be an error), add no element, and do not break the layout."""
     reader = Reader(browser, hostile / layout.REPORT)
     page = reader.page
     for width in (1200, 390):
@@ -301,7 +301,7 @@ def test_texts_cannot_break_out(browser: Any, hostile: Path) -> None:  # noqa: F
     added = "s => { const e = document.createElement('script'); e.textContent = s; document.body.append(e); }"
     page.evaluate(added, "document.title = 'taken over'")
     assert page.title() != "taken over"
-    assert "Content Security Policy" in reader.complaints.pop()
+    assert "Content Security Policy" in reader.errors.pop()
     reader.close()
 
 
@@ -324,7 +324,7 @@ def test_axe_finds_nothing_serious(browser: Any, saved: Path, taxonomy: Taxonomy
 
 
 def test_on_paper(reader: Reader, taxonomy: Taxonomy, tmp_path: Path) -> None:
-    """The overview with examples and the training are printed, controls are not."""
+    """The overview with examples and the training are printed; controls are not."""
     page = reader.page
     page.emulate_media(media="print")
     assert page.locator("nav").is_hidden()
@@ -343,5 +343,5 @@ def test_leaving_with_corrections_asks_first(browser: Any, saved: Path, taxonomy
     with reader.page.expect_event("dialog") as asked:
         reader.page.close(run_before_unload=True)
     assert asked.value.type == "beforeunload"
-    reader.complaints.clear()
+    reader.errors.clear()
     reader.close()

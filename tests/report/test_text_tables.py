@@ -1,4 +1,4 @@
-"""How many categories, as a terminal shows it."""
+"""The number of categories by label, as lines for a terminal."""
 
 from __future__ import annotations
 

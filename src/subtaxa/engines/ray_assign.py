@@ -75,7 +75,7 @@ class RayAssign:
         _open(out, _identity(run, text, label), overwrite)
         left = [partition for partition in partitions if overwrite or not partition.done()]
         total = sum(partition.rows for partition in left)
-        with connected(self.address, self.workers), progress.step("WorkingTaxonomy the texts", total) as step:
+        with connected(self.address, self.workers), progress.step("Assigning the texts", total) as step:
             for done in self._results(left, run, text, label):
                 if done["error"]:
                     raise InputError(done["error"])

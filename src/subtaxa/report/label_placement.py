@@ -1,6 +1,6 @@
-"""Where names go on a crowded map: near what they name, off the points where they can be, and never on one another.
+"""Label placement on a crowded map: names stay near what they name, avoid points and never overlap each other.
 
-M names, N points, C candidate places, all in pixels; a box is its centre and its width and height.
+M names, N points, C candidate positions, all in pixels. A box is given by its centre and its width and height.
 """
 
 from __future__ import annotations
@@ -10,59 +10,63 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-AWAY = (0.0, 3.0, 8.0, 15.0, 24.0, 35.0, 48.0, 64.0)  # from the edge of a name to what it names
-DIRECTIONS = 16
-GAP = 2.0  # between two names
-SHY = 4000.0  # pixels that a name would go not to cover all points: 4 for each in a thousand of them
+DISTANCES = (0.0, 3.0, 8.0, 15.0, 24.0, 35.0, 48.0, 64.0)  # Tried between the edge of a name and its anchor.
+DIRECTIONS = 16  # Tried around an anchor.
+GAP = 2.0  # Smallest distance between two names.
+COVER_COST = 4000.0  # Covering all points costs as much as moving a name this far.
+OVERLAP_COST = 1e6  # Cost of each square pixel that two names share.
 
 
 def place_names(anchors: Floats, sizes: Floats, points: Floats, frame: Floats, needed: NDArray[np.bool_]) -> Floats:
-    """How far each name's centre (M, 2) is from its anchor, the first names first; NaN where there is no room.
+    """The offset (M, 2) of the centre of each name from its anchor; NaN where there is no space for the name.
 
-    `frame` (2, 2) holds the lower left and the upper right corner. Those `needed` overlap a little rather than go.
+    Earlier names are placed first. `frame` (2, 2) holds the lower left and the upper right corner. A name that is
+    `needed` is placed even if it overlaps another.
     """
-    found = np.full(anchors.shape, np.nan)
-    centres, taken = np.empty((0, 2)), np.empty((0, 2))  # of the names placed, and their sizes
-    ink = _ink(points, frame)
+    offsets = np.full(anchors.shape, np.nan)
+    centres, taken = np.empty((0, 2)), np.empty((0, 2))  # of the names placed so far, and their sizes
+    cumulative = _cumulative_share(points, frame)
     for i, (anchor, size) in enumerate(zip(anchors, sizes, strict=True)):
-        away, offsets = _candidates(size)  # (C,), (C, 2)
+        distance, candidates = _candidates(size)  # (C,), (C, 2)
         low = frame[0] + size / 2
-        box = np.clip(anchor + offsets, low, np.maximum(low, frame[1] - size / 2))  # (C, 2)
-        pushed = np.abs(box - anchor - offsets).sum(1)  # (C,) back into the frame
+        box = np.clip(anchor + candidates, low, np.maximum(low, frame[1] - size / 2))  # (C, 2)
+        pushed = np.abs(box - anchor - candidates).sum(1)  # (C,) how far the frame pushes it back
         overlap = _overlap(box, size, centres, taken)  # (C,)
-        cost = away + pushed + SHY * _covered(ink, box - frame[0], size) + 1e6 * overlap  # (C,)
+        covered = _covered_share(cumulative, box - frame[0], size)  # (C,)
+        cost = distance + pushed + COVER_COST * covered + OVERLAP_COST * overlap  # (C,)
         best = int(cost.argmin())
         if overlap[best] == 0 or needed[i]:
-            found[i] = box[best] - anchor
+            offsets[i] = box[best] - anchor
             centres, taken = np.vstack([centres, box[best]]), np.vstack([taken, size])
-    return found
+    return offsets
 
 
 def _candidates(size: Floats) -> tuple[Floats, Floats]:
-    """The distance (C,) and the offset (C, 2) of the places around an anchor for a name of this size."""
-    angles = np.pi / 2 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS  # above comes first
+    """The distances (C,) and the offsets (C, 2) to try for a name of this size."""
+    angles = np.pi / 2 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS  # the first one is above
     turns = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (directions, 2)
-    rings = [turns * (size / 2 + away) for away in AWAY]
-    return np.repeat([0.0, *AWAY], [1, *(DIRECTIONS for _ in AWAY)]), np.vstack([np.zeros((1, 2)), *rings])
+    rings = [turns * (size / 2 + distance) for distance in DISTANCES]
+    return np.repeat([0.0, *DISTANCES], [1, *(DIRECTIONS for _ in DISTANCES)]), np.vstack([np.zeros((1, 2)), *rings])
 
 
 def _overlap(box: Floats, size: Floats, centres: Floats, taken: Floats) -> Floats:
-    """The area (C,) that a box at each place shares with the boxes there are."""
+    """The area (C,) that each box shares with the boxes placed so far."""
     shared = (size + taken) / 2 + GAP - np.abs(box[:, None] - centres)  # (C, M, 2)
     return np.maximum(shared, 0.0).prod(2).sum(1)
 
 
-def _ink(points: Floats, frame: Floats) -> Floats:
-    """The share of the points to the left of and below each pixel of the frame."""
-    wide, high = np.maximum(1, np.ceil(frame[1] - frame[0]).astype(np.int64))
-    x, y = np.clip((points - frame[0]).astype(np.int64), 0, (wide - 1, high - 1)).T  # (N,)
-    count = np.bincount(x * high + y, minlength=wide * high).reshape(wide, high)
+def _cumulative_share(points: Floats, frame: Floats) -> Floats:
+    """The share of the points to the left of and below each pixel of the frame (a summed-area table)."""
+    width, height = np.maximum(1, np.ceil(frame[1] - frame[0]).astype(np.int64))
+    x, y = np.clip((points - frame[0]).astype(np.int64), 0, (width - 1, height - 1)).T  # (N,)
+    count = np.bincount(x * height + y, minlength=width * height).reshape(width, height)
     return np.pad(count.cumsum(0).cumsum(1), ((1, 0), (1, 0))) / max(1, len(points))
 
 
-def _covered(ink: Floats, box: Floats, size: Floats) -> Floats:
-    """The share (C,) of the points below a box at each place."""
-    most = np.array(ink.shape) - 1
+def _covered_share(cumulative: Floats, box: Floats, size: Floats) -> Floats:
+    """The share (C,) of the points that each box covers."""
+    most = np.array(cumulative.shape) - 1
     left, bottom = np.clip(np.floor(box - size / 2).astype(np.int64), 0, most).T
     right, top = np.clip(np.ceil(box + size / 2).astype(np.int64), 0, most).T
-    return ink[right, top] - ink[left, top] - ink[right, bottom] + ink[left, bottom]
+    corners = cumulative[right, top] - cumulative[left, top] - cumulative[right, bottom]
+    return corners + cumulative[left, bottom]

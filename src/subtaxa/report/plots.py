@@ -120,7 +120,7 @@ def plot_history(state: FittedState) -> Figure:
     if not keys:
         raise InputError("this run has no history to plot: it was not trained, see `settings_.epochs`")
     before = sum(bool(row.get("pretraining")) for row in history)
-    columns = 2 if len(keys) == 4 else min(len(keys), style.COLUMNS)
+    columns = 2 if len(keys) == 4 else min(len(keys), style.MAX_COLUMNS)
     rows = -(-len(keys) // columns)
     with matplotlib.rc_context(style.SETTINGS):
         figure = Picture((2.5 * columns + 0.4, 2.2 * rows), layout="constrained")

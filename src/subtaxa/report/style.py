@@ -1,5 +1,8 @@
-"""How every figure looks: Okabe and Ito's colours, which colour-blind people tell apart, with a marker and a line style
-of their own for each curve, so that a print without colour can be read too. No text is smaller than 8 points."""
+"""The style of all figures.
+
+The colours are Okabe and Ito's, which colour-blind people can tell apart. Each curve also has its own marker and line
+style, so that a figure can be read without colour. No text is smaller than 8 points.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
     *("#0072B2", "#D55E00", "#CC79A7"),
 )
-COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)  # without the yellow, which white paper swallows
-MARKERS = ("o", "^", "s", "X", "v", "D", "<", "P")  # 8 beside 7 colours: 56 pairs before the first comes again
-CURVES = ((BLUE, "o", "-"), (RED, "^", "--"), (GREEN, "s", "-."), (BLACK, "D", ":"))  # colour, marker, line
-WIDE, NARROW, ROW = 6.9, 3.6, 2.3  # inches: a page, a column of it, the height of a row of panels
-POINTS = 8.0  # of the smallest text
-COLUMNS = 3
+COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)  # Without yellow, which is too faint on white.
+MARKERS = ("o", "^", "s", "X", "v", "D", "<", "P")  # 8 markers and 7 colours give 56 different pairs.
+CURVES = ((BLUE, "o", "-"), (RED, "^", "--"), (GREEN, "s", "-."), (BLACK, "D", ":"))  # Colour, marker and line style.
+PAGE_WIDTH, COLUMN_WIDTH, ROW_HEIGHT = 6.9, 3.6, 2.3  # In inches.
+POINTS = 8.0  # Size of the smallest text.
+MAX_COLUMNS = 3  # Panels side by side.
 MISSING = "figures need matplotlib: pip install 'subtaxa[plots]'"
-SETTINGS: Any = {  # matplotlib would have each key as a type of its own
+SETTINGS: Any = {  # Any, because matplotlib declares a literal type for each key.
     "font.size": POINTS,
     "axes.titlesize": POINTS + 1,
     "axes.labelsize": POINTS,
@@ -43,19 +46,19 @@ SETTINGS: Any = {  # matplotlib would have each key as a type of its own
     "axes.axisbelow": True,
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
-    "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.parse_math": False,  # A dollar sign in a name stays a dollar sign.
     "text.usetex": False,
 }
 PRINTED: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
-    "svg.fonttype": "none",  # letters stay letters
-    "svg.hashsalt": "subtaxa",  # or each drawing would have other ids
+    "font.family": "DejaVu Sans",  # It comes with matplotlib, so it is the same everywhere.
+    "svg.fonttype": "none",  # Text stays text.
+    "svg.hashsalt": "subtaxa",  # Without a fixed salt, the ids differ each time.
 }
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our style and nothing of the user's for a while; says what to install if there is no matplotlib."""
+    """Use our style in place of the user's, or say what to install if matplotlib is missing."""
     try:
         import matplotlib
     except ImportError as error:
@@ -67,10 +70,10 @@ def styled() -> Iterator[None]:
 
 
 def panels(titles: list[str], y: str, x: str, small_print: str) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each title, labelled at its edges, and the runs below in small print."""
-    columns = min(len(titles), COLUMNS)
+    """A figure with a panel for each title, axis labels at its edges, and small print below."""
+    columns = min(len(titles), MAX_COLUMNS)
     rows = -(-len(titles) // columns)
-    figure = canvas(NARROW if columns == 1 else WIDE, ROW * rows + 0.3, small_print)
+    figure = canvas(COLUMN_WIDTH if columns == 1 else PAGE_WIDTH, ROW_HEIGHT * rows + 0.3, small_print)
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = list(grid.flat)
     for panel, title in zip(axes, titles, strict=False):
@@ -84,20 +87,20 @@ def panels(titles: list[str], y: str, x: str, small_print: str) -> tuple[Figure,
 
 
 def canvas(width: float, height: float, small_print: str) -> Figure:
-    """An empty figure that leaves room at the bottom for its small print."""
+    """An empty figure with small print at the bottom."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    lines = _folded(small_print, 0.95 * width)  # an .svg may be shown in a wider font
-    below = (len(lines) * 1.25 + 0.7) * POINTS / 72  # inches
+    lines = _wrapped(small_print, 0.95 * width)  # A viewer may show an .svg in a wider font.
+    below = (len(lines) * 1.25 + 0.7) * POINTS / 72  # In inches.
     share = below / (height + below)
     figure = Figure((width, height + below), layout=ConstrainedLayoutEngine(rect=(0, share, 1, 1 - share)))
     figure.text(0.06 / width, 0.04 / (height + below), "\n".join(lines), color="#555555", fontsize=POINTS, va="bottom")
     return figure
 
 
-def _folded(text: str, width: float) -> list[str]:
-    """Lines of at most so many inches. A word too long for a line goes on in the next, after a / or _ if it can."""
+def _wrapped(text: str, width: float) -> list[str]:
+    """Lines of at most this width in inches. A word too long for a line is broken, after a / or _ if possible."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -125,7 +128,7 @@ def legend(figure: Figure, handles: list[Any], **more: Any) -> None:
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
-    """The figure as .svg and .png, the same bytes each time."""
+    """Write the figure as .svg and .png. The same figure gives the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     written = []
     for kind, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):

@@ -87,7 +87,7 @@ def maps(records: list[Record], method: str = "dna") -> Figure:
     labels = sorted({label for rows in points for _, _, label in rows})
     looks = [(style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]) for i in range(len(labels))]
     small = f"t-SNE of the test texts of {title(runs[0].dataset)}, by coarse label. {_caption(runs)}"
-    figure = style.canvas(style.WIDE, 3.5 + 0.17 * -(-len(labels) // 6), small)
+    figure = style.canvas(style.PAGE_WIDTH, 3.5 + 0.17 * -(-len(labels) // 6), small)
     handles: list[Any] = []
     for panel, run, rows in zip(figure.subplots(1, 2), runs, points, strict=True):
         panel.set_title(f"{METHODS[run.method]}, ACC {run.score('paper', 'acc'):.1f}", loc="left", fontweight="bold")
@@ -206,7 +206,7 @@ def _draw(panel: Axes, curves: Mapping[str, Points], bars: bool = False) -> list
 
 def _columns(figure: Figure, number: int) -> int:
     """The number of columns of a legend. A narrow figure has no space for four."""
-    return 2 if number > 3 and figure.get_figwidth() < style.WIDE else number
+    return 2 if number > 3 and figure.get_figwidth() < style.PAGE_WIDTH else number
 
 
 def _caption(runs: Sequence[Record]) -> str:
