@@ -137,7 +137,7 @@ def test_info_explains_the_score_and_the_choice_of_an_estimated_number(
     assert CHOICE_NOTE in printed
 
 
-def test_skipped_rows_are_told_and_strict_refuses_them(
+def test_skipped_rows_are_reported_and_strict_refuses_them(
     flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [("text", "label"), *zip(TEXTS, LABELS, strict=True), ("  ", "money"), ("lost", "")]
