@@ -39,7 +39,7 @@ def test_make_lint_runs_it() -> None:
 
 @pytest.mark.parametrize(
     ("importer", "imported"),
-    [("clustering.filters", "report.writing"), ("training.losses", "discovery"), ("engines.spark", "bench.scoring")],
+    [("clustering.filters", "report.formatting"), ("training.losses", "discovery"), ("engines.spark", "bench.scoring")],
 )
 def test_an_import_against_the_direction_fails(checkout: Path, importer: str, imported: str) -> None:
     path = checkout / "src" / "subtaxa" / Path(*importer.split(".")).with_suffix(".py")
