@@ -1,8 +1,11 @@
-"""Kill `subtaxa discover` anywhere, resume it, and see that nothing was lost. `make soak` runs it.
+"""Kill `subtaxa discover` at random moments, resume it, and check that nothing was lost.
 
-A run is watched once from beginning to end: which phases it goes through, and how long each takes. Then it is killed
-at random moments, as many in each phase, and resumed; the result must be that of the run that nobody killed, bit by
-bit. The same with SIGTERM and Ctrl-C, which must also end it soon and cleanly. Prints a Markdown table.
+    python soak/kill.py
+
+A run is first observed from start to end, with the phases it goes through and their durations. Other runs are then
+killed at random moments, about equally often in each phase, and resumed. Their files must equal those of the
+uninterrupted run byte for byte. SIGTERM and Ctrl-C are tested in the same way; they must also end the process quickly
+and cleanly. The program prints a Markdown table. `make soak` runs it.
 """
 
 from __future__ import annotations
@@ -25,10 +28,12 @@ from dataclasses import dataclass, replace
 from multiprocessing import forkserver
 from pathlib import Path
 
-PATIENCE = 10.0  # seconds in which a process must end that was asked to
-SAME = ("assignments.csv", "categories.csv", "taxonomy.json", "clusters.safetensors", "features.safetensors")
+# Seconds that a process may take to end after SIGTERM or Ctrl-C.
+PATIENCE = 10.0
+# Files that must equal those of the uninterrupted run.
+COMPARED = ("assignments.csv", "categories.csv", "taxonomy.json", "clusters.safetensors", "features.safetensors")
 
-# What a run imports sooner or later: imported once, it is there in every fork.
+# Modules that a run imports. They are imported once, before the forks.
 LIBRARIES = [
     "subtaxa.cli.main",
     "subtaxa.data.texts",
@@ -41,26 +46,26 @@ LIBRARIES = [
 LIBRARIES += ["openTSNE", "sentence_transformers", "transformers.models.bert.modeling_bert", "safetensors.torch"]
 LIBRARIES += ["sklearn.feature_extraction.text", "rich.console"]
 
-# `python -c PROBE LOG arguments` is `subtaxa arguments`, with a line in LOG for each phase as it begins.
+# `python -c PROBE LOG arguments` runs `subtaxa arguments` and writes a line to LOG when a phase starts.
 PROBE = """
 import os, sys, time
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-def say(phase):
+def log_phase(phase):
     os.write(log, f"{time.monotonic()} {phase}\\n".encode())
-say("importing")
+log_phase("importing")
 from contextlib import contextmanager
 from subtaxa.cli import main
 from subtaxa.runtime import progress
 current = ""
 def before(module, name, phase):
     real = getattr(module, name)
-    def told(*arguments, **named):
-        say(phase)
+    def logged(*arguments, **named):
+        log_phase(phase)
         result = real(*arguments, **named)
         if "moving" not in phase:
-            say(current)
+            log_phase(current)
         return result
-    setattr(module, name, told)
+    setattr(module, name, logged)
 def hook():
     from subtaxa.training import checkpoint
     from subtaxa.runs import save
@@ -71,26 +76,26 @@ def hook():
 step, note = progress.Progress.step, progress.Step.note
 PHASES = {"Starting up": "importing", "Pretraining on the labels": "pretraining", "Writing the run": "writing results"}
 @contextmanager
-def told_step(self, name, total=0):
+def logged_step(self, name, total=0):
     global current
     current = PHASES.get(name, name.lower())
-    say(current)
+    log_phase(current)
     if name == "Loading the encoder":
         hook()
     with step(self, name, total) as one:
         yield one
     if name == "Writing the run":
-        say("clearing the checkpoint")
-def told_note(self, text):
-    say("mining" if "comparing" in text else current)
-progress.Progress.step, progress.Step.note = told_step, told_note
+        log_phase("clearing the checkpoint")
+def logged_note(self, text):
+    log_phase("mining" if "comparing" in text else current)
+progress.Progress.step, progress.Step.note = logged_step, logged_note
 sys.exit(main.main())
 """
 
 
 @dataclass(frozen=True)
 class Event:
-    """A phase began."""
+    """The start of a phase."""
 
     at: float
     phase: str
@@ -98,7 +103,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Moment:
-    """Some seconds after a phase began for the n-th time."""
+    """A number of seconds after the n-th start of a phase."""
 
     phase: str
     occurrence: int
@@ -107,7 +112,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Stopped:
-    """How a process ended that got a signal."""
+    """How a process ended after a signal."""
 
     phase: str
     seconds: float
@@ -117,7 +122,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Child:
-    """A process, what it printed, and its exit code, once it has one."""
+    """A process, the file of its output, and a function that returns its exit code once it has ended."""
 
     pid: int
     streams: Path
@@ -127,7 +132,7 @@ class Child:
         until = time.monotonic() + seconds
         while (code := self.ended()) is None:
             if time.monotonic() > until:
-                raise TimeoutError(f"process {self.pid} has not ended")
+                raise TimeoutError(f"process {self.pid} did not end within {seconds:.0f} s")
             time.sleep(0.01)
         return code
 
@@ -137,7 +142,7 @@ class Child:
 
 
 def _probe(command: list[str], streams: str) -> None:
-    """In a fork: be the command."""
+    """Run the command in a fork."""
     file = os.open(streams, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1)
     os.dup2(file, 2)
@@ -146,7 +151,7 @@ def _probe(command: list[str], streams: str) -> None:
 
 
 class Campaign:
-    """A corpus, an encoder, and a run that nobody killed."""
+    """A corpus, an encoder, and an uninterrupted run to compare with."""
 
     def __init__(
         self, folder: Path, encoder: str | None = None, epochs: int = 4, per_topic: int = 15, fresh: bool = True
@@ -168,7 +173,7 @@ class Campaign:
         self.whole = folder / "whole"
         process = self.start(self.whole, fresh=fresh)
         if process.wait():
-            raise SystemExit(f"the run that nobody killed failed: {process.error}")
+            raise SystemExit(f"the uninterrupted run failed: {process.error}")
         self.events = self.log(self.whole)
 
     def command(self, out: Path, *more: str) -> list[str]:
@@ -178,19 +183,22 @@ class Campaign:
         return [f"{out}.log", *discover, *more]
 
     def start(self, out: Path, *more: str, fresh: bool = False) -> Child:
-        """A process of its own that runs discover: an interpreter begun anew, or a fork of one that has only imported
-        the libraries, which takes most of the time of so small a run."""
+        """Start `discover` in a process of its own.
+
+        With `fresh` it is a new interpreter. Otherwise it is a fork of one that has imported the libraries, which
+        saves most of the time of such a small run.
+        """
         command, streams = self.command(out, *more), Path(f"{out}.streams")
         if not fresh:
             process = self.context.Process(target=_probe, args=(command, str(streams)))
             process.start()
             return Child(process.pid or 0, streams, lambda: process.exitcode)
         with streams.open("wb") as file:
-            begun = subprocess.Popen([sys.executable, "-c", PROBE, *command], stdout=file, stderr=file)
-        return Child(begun.pid, streams, begun.poll)
+            popen = subprocess.Popen([sys.executable, "-c", PROBE, *command], stdout=file, stderr=file)
+        return Child(popen.pid, streams, popen.poll)
 
     def log(self, out: Path) -> list[Event]:
-        """The phases so far."""
+        """The phases that have started so far."""
         path = Path(f"{out}.log")
         lines = path.read_text().splitlines() if path.exists() else []
         return [Event(float(at), phase) for at, _, phase in (line.partition(" ") for line in lines)]
@@ -198,20 +206,20 @@ class Campaign:
     def phases(self) -> list[str]:
         return list(dict.fromkeys(event.phase for event in self.events))
 
-    def moment(self, phase: str, chance: random.Random) -> Moment:
-        """A random moment in a phase, as long as it took in the run that nobody killed."""
+    def moment(self, phase: str, rng: random.Random) -> Moment:
+        """A random moment of a phase, within its duration in the uninterrupted run."""
         ends = [*(event.at for event in self.events[1:]), self.events[-1].at + 0.05]
         lasting = [end - event.at for event, end in zip(self.events, ends, strict=True) if event.phase == phase]
-        which = chance.randrange(len(lasting))
-        return Moment(phase, which, chance.uniform(0, lasting[which]))
+        which = rng.randrange(len(lasting))
+        return Moment(phase, which, rng.uniform(0, lasting[which]))
 
     def stop(self, out: Path, moment: Moment, number: signal.Signals) -> Stopped:
-        """Start a run, and send it a signal at the moment, if it has not come to its end before."""
+        """Start a run and send it a signal at the moment, unless it ends before."""
         process = self.start(out, fresh=moment.phase == "importing")
         while process.ended() is None:
-            begun = [event.at for event in self.log(out) if event.phase == moment.phase]
-            if len(begun) > moment.occurrence:
-                time.sleep(max(0.0, begun[moment.occurrence] + moment.after - time.monotonic()))
+            starts = [event.at for event in self.log(out) if event.phase == moment.phase]
+            if len(starts) > moment.occurrence:
+                time.sleep(max(0.0, starts[moment.occurrence] + moment.after - time.monotonic()))
                 break
             time.sleep(0.01)
         sent = time.monotonic()
@@ -223,64 +231,64 @@ class Campaign:
         return Stopped(phase, seconds, code, process.error)
 
     def trial(self, out: Path, moment: Moment, number: signal.Signals) -> tuple[Stopped, str]:
-        """Stop a run and resume it: how it ended, and what is wrong, if anything."""
+        """Stop a run and resume it. Returns how it ended and a description of what went wrong, if anything."""
         stopped = self.stop(out, moment, number)
-        while stopped.code == 0:  # the run was faster than the signal
-            out, moment = out.with_name(f"{out.name}-again"), replace(moment, after=moment.after / 2)
+        while stopped.code == 0:  # The run ended before the signal.
+            out, moment = out.with_name(f"{out.name}-retry"), replace(moment, after=moment.after / 2)
             stopped = self.stop(out, moment, number)
-        trouble = judge(stopped, number) or self.resume(out)
-        print(_told(number, stopped, trouble), file=sys.stderr, flush=True)
+        trouble = problem(stopped, number) or self.resume(out)
+        print(_line(number, stopped, trouble), file=sys.stderr, flush=True)
         return stopped, trouble
 
     def resume(self, out: Path) -> str:
-        """Go on, and what is wrong with the result, if anything."""
+        """Resume a run. Returns a description of what is wrong with the result, if anything."""
         process = self.start(out, "--resume")
         if process.wait():
             return f"--resume failed: {process.error.strip()}"
         names, wanted = (sorted(path.name for path in folder.iterdir()) for folder in (out, self.whole))
         if names != wanted:
-            return f"other files: {set(names) ^ set(wanted)}"
-        different = [name for name in SAME if (out / name).read_bytes() != (self.whole / name).read_bytes()]
-        return f"differs: {', '.join(different)}" if different else ""
+            return f"different files: {set(names) ^ set(wanted)}"
+        different = [name for name in COMPARED if (out / name).read_bytes() != (self.whole / name).read_bytes()]
+        return f"different content: {', '.join(different)}" if different else ""
 
 
-def judge(stopped: Stopped, number: signal.Signals, patience: float = PATIENCE) -> str:
-    """What is wrong with how a process ended, if anything."""
+def problem(stopped: Stopped, number: signal.Signals, patience: float = PATIENCE) -> str:
+    """A description of what is wrong with how a process ended, if anything."""
     if number == signal.SIGKILL:
         return "" if stopped.code == -signal.SIGKILL else f"exit code {stopped.code}: {stopped.error.strip()}"
     if stopped.seconds > patience:
-        return f"ended only after {stopped.seconds:.1f} s"
-    last = stopped.error.strip().rpartition("\n")[2]  # the result is above it if the signal came after that
+        return f"took {stopped.seconds:.1f} s to end"
+    last = stopped.error.strip().rpartition("\n")[2]  # The result may be printed above it.
     if stopped.code != 128 + number or not last.startswith("subtaxa: stopped"):
         return f"exit code {stopped.code}: {stopped.error.strip()[-300:]}"
     return ""
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--kills", type=int, default=30)
-    options.add_argument("--stops", type=int, default=5, help="of SIGTERM and of Ctrl-C each")
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--kills", type=int, default=30, help="number of SIGKILLs (default: 30)")
+    options.add_argument("--stops", type=int, default=5, help="number of SIGTERMs and of Ctrl-Cs (default: 5)")
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    options.add_argument("--encoder", help="a model folder in place of a tiny encoder made here")
+    options.add_argument("--jobs", type=int, default=2, help="parallel runs (default: 2)")
+    options.add_argument("--encoder", help="model folder to use instead of a tiny encoder")
     given = options.parse_args()
-    chance = random.Random(given.seed)
+    rng = random.Random(given.seed)
     plan = [signal.SIGKILL] * given.kills + [signal.SIGTERM] * given.stops + [signal.SIGINT] * given.stops
     with tempfile.TemporaryDirectory(prefix="subtaxa-kill-") as folder:
         campaign = Campaign(Path(folder), given.encoder)
         phases = campaign.phases()
-        order = itertools.chain.from_iterable(chance.sample(phases, len(phases)) for _ in plan)
-        moments = [campaign.moment(phase, chance) for _, phase in zip(plan, order, strict=False)]
+        order = itertools.chain.from_iterable(rng.sample(phases, len(phases)) for _ in plan)
+        moments = [campaign.moment(phase, rng) for _, phase in zip(plan, order, strict=False)]
         outs = [Path(folder) / f"run-{i}" for i in range(len(plan))]
         with ThreadPoolExecutor(given.jobs) as pool:
             results = list(pool.map(campaign.trial, outs, moments, plan))
     stops = [stopped for stopped, _ in results]
-    wrong = [_told(*row) for row in zip(plan, stops, (trouble for _, trouble in results), strict=True) if row[2]]
+    wrong = [_line(*row) for row in zip(plan, stops, (trouble for _, trouble in results), strict=True) if row[2]]
     _print_table(phases, list(zip(plan, stops, strict=True)), wrong)
     return 1 if wrong else 0
 
 
-def _told(number: signal.Signals, stopped: Stopped, trouble: str) -> str:
+def _line(number: signal.Signals, stopped: Stopped, trouble: str) -> str:
     return f"{number.name} while {stopped.phase}: {trouble or 'same result'}"
 
 
@@ -291,14 +299,13 @@ def _print_table(phases: list[str], rows: list[tuple[signal.Signals, Stopped]], 
     for phase in phases:
         print(f"| {phase} | {' | '.join(str(count[kind, phase]) for kind in kinds)} |")
     print(f"| *all* | {' | '.join(str(sum(n for (k, _), n in count.items() if k == kind)) for kind in kinds)} |\n")
-    print(f"{len(rows) - len(wrong)} of {len(rows)} runs ended, after --resume, with the same files, bit by bit,")
-    print("as the run that nobody stopped.")
+    print(f"{len(rows) - len(wrong)} of {len(rows)} runs had the same files after --resume as the uninterrupted run.")
     for kind in kinds[1:]:
         waited = [stopped.seconds for number, stopped in rows if number == kind]
         if waited:
             print(f"Seconds from {kind.name} to the end: {', '.join(f'{seconds:.1f}' for seconds in sorted(waited))}.")
     for line in wrong:
-        print(f"- WRONG: {line}")
+        print(f"- FAILED: {line}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A short campaign of real kills; `make soak` runs the long one."""
+"""A short campaign of real kills. `make soak` runs the long one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "soak"))
-from kill import Campaign, judge
+from kill import Campaign, problem
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_a_run_that_is_stopped_anywhere_resumes_to_the_same_result(
 ) -> None:
     out = campaign.folder / f"{phase} {number.name}"
     stopped = campaign.stop(out, campaign.moment(phase, random.Random(0)), number)
-    assert stopped.code in (0, -signal.SIGKILL) or judge(stopped, number, patience=600.0) == ""
+    assert stopped.code in (0, -signal.SIGKILL) or problem(stopped, number, patience=600.0) == ""
     assert campaign.resume(out) == ""
 
 
