@@ -19,7 +19,7 @@ import torch
 from measurement import seconds
 
 from subtaxa import Discovery
-from subtaxa.encoders.onnx import SLOW, session_options
+from subtaxa.encoders.onnx import SLOW_OPTIMISATIONS, session_options
 
 # Texts and tokens of a typical batch, and the number of repetitions.
 BATCH, LENGTH, TIMES = 16, 12, 50
@@ -30,7 +30,9 @@ def profile(graph: Path, folder: Path) -> Counter[str]:
     """Milliseconds per batch of each kind of operation."""
     options = session_options()
     options.enable_profiling, options.profile_file_prefix = True, str(folder / "profile")
-    session = onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"], disabled_optimizers=SLOW)
+    session = onnxruntime.InferenceSession(
+        graph, options, ["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISATIONS
+    )
     ids = np.random.default_rng(0).integers(1000, 20000, (BATCH, LENGTH))  # (B, L)
     for _ in range(TIMES):
         session.run(None, {"ids": ids, "mask": np.ones_like(ids)})
