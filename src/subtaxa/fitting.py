@@ -24,7 +24,7 @@ from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.lexical import Vocabulary, concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.methods.base import TrainingData
-from subtaxa.runs.checkpoint_identity import open_checkpoint, unless_refused
+from subtaxa.runs.checkpoint_identity import open_checkpoint, removed_if_refused
 from subtaxa.runtime import finite
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.runtime.progress import Progress
@@ -166,7 +166,7 @@ def _train(
         fixed=prepared.requested.fixed,
         words=torch.from_numpy(encoded.words),
     )
-    with unless_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
+    with removed_if_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
         outcome = engine(encoded.encoder, Job(data, prepared.settings, seed, folder, encoded.sizes), progress)
     weight, vocabulary = outcome.words_kept, encoded.vocabulary
     return _Trained(

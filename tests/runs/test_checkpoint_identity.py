@@ -45,7 +45,7 @@ def test_another_wish_is_another_run(
     stop(monkeypatch, [*command, "--categories", "6"])
     for name, value in (("categories", "7"), ("granularity", "fine"), ("seed", "1"), ("temperature", "0.2")):
         error = refused(capsys, [*command, "--categories", "6", f"--{name}", value, "--resume"])
-        assert f"was begun with another {name}: repeat the same command, or --overwrite it" in error
+        assert f"was begun with another {name}: repeat the same command, or start over with --overwrite" in error
     assert main([*command, "--categories", "6", "--resume"]) == 0
 
 
@@ -57,7 +57,7 @@ def test_a_run_begun_over_a_finished_one_is_not_thrown_away(
     stop(monkeypatch, [*command, "--categories", "7", "--overwrite"])
     assert (out / "run.json").exists()
     error = refused(capsys, [*command, "--categories", "7", "--resume"])
-    assert "holds a finished run, and another one was begun over it: add --overwrite" in error
+    assert "holds a finished run, and another run was begun over it: add --overwrite" in error
     assert (out / "checkpoint" / "training.safetensors").exists()
     assert main([*command, "--categories", "7", "--overwrite", "--resume"]) == 0
     assert "7 categories in 3 labels" in capsys.readouterr().out

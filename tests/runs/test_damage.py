@@ -44,14 +44,14 @@ def test_a_flipped_bit_is_noticed(run: Path, capsys: pytest.CaptureFixture[str],
     new = run.parent / "new.csv"
     new.write_text("text\nrefund owed\n")
     error = refused(capsys, ["assign", str(run), str(new), "--out", str(run.parent / "a.csv"), "--quiet"])
-    assert f"{str(run / name)!r} is damaged (it is not as it was written): run discover again" in error
+    assert f"{str(run / name)!r} is damaged (it has changed since it was written): run discover again" in error
     assert not (run.parent / "a.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["model/tokenizer.json", "model/config.json", "model/modules.json"])
 def test_any_file_of_the_model_counts(run: Path, name: str) -> None:
     (run / name).write_bytes((run / name).read_bytes() + b"\n")
-    with pytest.raises(SubtaxaError, match="is not as it was written"):
+    with pytest.raises(SubtaxaError, match="has changed since it was written"):
         Discovery.load(run).predict(["refund"])
 
 

@@ -218,7 +218,7 @@ RUNS: dict[str, tuple[Harm, str]] = {
     "a name that is a number": (category(name=1), "'name' of item 0 of it is 1"),
     "two categories with one id": (category(id=1), "do not belong together"),
     "an edit of a row beyond all numbers": (edit(do="move", rows=[10**30], to=0), "line 2 of .* is damaged"),
-    "an edit of a row there is not": (edit(do="move", rows=[2**52], to=0), "there is no text of row"),
+    "an edit of a row there is not": (edit(do="move", rows=[2**52], to=0), "no text has row"),
     "an edit of true": (edit(do="rename", category=True, name="x"), "line 2 of .* is damaged"),
     "an edit of parts without rows": (edit(do="split", category=0, parts=[{"id": 0}]), "line 2 of .* is damaged"),
     "an edit that is none": (edit(do="__class__"), "line 2 of .* is damaged"),

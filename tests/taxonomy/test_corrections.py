@@ -109,17 +109,17 @@ def test_one_that_cannot_be_made_and_none_is(run: Path, capsys: pytest.CaptureFi
     bad: list[tuple[Any, str]] = [
         ({"do": "rename", "category": 99, "name": "x"}, "no category 99"),
         ({"do": "rename", "category": money, "name": " "}, "is empty"),
-        ({"do": "merge", "categories": [money, post]}, "only categories of one label"),
-        ({"do": "merge", "categories": [money]}, "two categories"),
+        ({"do": "merge", "categories": [money, post]}, "merge only categories of one label"),
+        ({"do": "merge", "categories": [money]}, "at least two different categories"),
         ({"do": "split", "category": money, "into": 5000}, "different texts"),
-        ({"do": "move", "rows": [10**6], "to": money}, "no text of row 1000000"),
-        ({"do": "move", "rows": [10**30], "to": money}, "its 'rows' is"),
-        ({"do": "move", "rows": [True], "to": money}, "its 'rows' is"),
-        ({"do": "wrong", "rows": [int(model.data_.rows[LABELS.index("post")])]}, "has a single one"),
-        ({"do": "rename", "category": "0", "name": "x"}, "its 'category' is '0'"),
-        ({"do": "delete", "category": 0}, "'delete' is no kind of correction"),
-        ("merge", "None is no kind of correction"),
-        ({"do": ["merge"]}, "no kind of correction"),
+        ({"do": "move", "rows": [10**6], "to": money}, "no text has row 1000000"),
+        ({"do": "move", "rows": [10**30], "to": money}, "its 'rows' cannot be"),
+        ({"do": "move", "rows": [True], "to": money}, "its 'rows' cannot be"),
+        ({"do": "wrong", "rows": [int(model.data_.rows[LABELS.index("post")])]}, "'post' has only one"),
+        ({"do": "rename", "category": "0", "name": "x"}, "its 'category' cannot be '0'"),
+        ({"do": "delete", "category": 0}, "'delete' is not a kind of correction"),
+        ("merge", "None is not a kind of correction"),
+        ({"do": ["merge"]}, "not a kind of correction"),
     ]
     for correction, why in bad:
         error = refused(capsys, ["edit", str(run), written(run, good, correction), "--quiet"])
@@ -140,7 +140,7 @@ def test_files_that_are_no_corrections_of_this_run(run: Path, capsys: pytest.Cap
     for content in ("[]", "{}", '{"subtaxa corrections": 2, "run": "", "edits": 0, "corrections": []}'):
         assert "holds no corrections" in error(content)
     assert "of another run" in refused(capsys, ["edit", str(run), written(run, run="other"), "--quiet"])
-    assert "had 3 edits and it has 0 now" in refused(capsys, ["edit", str(run), written(run, edits=3), "--quiet"])
+    assert "had 3 edits, and now it has 0" in refused(capsys, ["edit", str(run), written(run, edits=3), "--quiet"])
     assert "there is no file" in refused(capsys, ["edit", str(run), str(run / "none.json"), "--quiet"])
     assert contents(run) == before
 

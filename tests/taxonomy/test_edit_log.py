@@ -264,15 +264,15 @@ def test_the_log_grows_line_by_line(run: Path) -> None:
     ("arguments", "message"),
     [
         (["merge", "RUN", "0", "99"], "there is no category '99'"),
-        (["merge", "RUN", "0"], "name two categories or more"),
-        (["merge", "RUN", "0", "0"], "name two categories or more"),
-        (["merge", "RUN", "0", "5"], "only categories of one label can be merged"),
+        (["merge", "RUN", "0"], "at least two different categories"),
+        (["merge", "RUN", "0", "0"], "at least two different categories"),
+        (["merge", "RUN", "0", "5"], "merge only categories of one label"),
         (["split", "RUN", "nothing"], "there is no category 'nothing'"),
-        (["split", "RUN", "0", "--into", "1"], "cannot split"),
-        (["split", "RUN", "0", "--into", "1000"], "different texts, use 2 to"),
+        (["split", "RUN", "0", "--into", "1"], "cannot be split into 1"),
+        (["split", "RUN", "0", "--into", "1000"], "different texts, so use 2 to"),
         (["split", "RUN", "0", "--into", "two"], "into is 'two': it must be a whole number"),
         (["rename", "RUN", "0", "  "], "is empty"),
-        (["move", "RUN", "999999", "--to", "0"], "there is no text of row 999999"),
+        (["move", "RUN", "999999", "--to", "0"], "no text has row 999999"),
         (["move", "RUN", "x", "--to", "0"], "row is 'x'"),
         (["undo", "RUN"], "there is no edit to undo"),
         (["undo", "RUN/model"], "is not a finished run"),
@@ -291,7 +291,7 @@ def test_no_text_moves_to_another_label(run: Path) -> None:
     target = children(model, "post")[0]
     foreign = model.data_.rows[model.data_.labels.index("money")]
     before = state(model)
-    with pytest.raises(InputError, match="moves only within its label"):
+    with pytest.raises(InputError, match="move a text only within its label"):
         model.taxonomy_.move([foreign], target.id)
     assert state(model) == before
     assert model.edits_ == []
@@ -340,7 +340,7 @@ def test_names_that_two_categories_share_need_their_label() -> None:
     same = Taxonomy(tuple(Category(i, label, "Other", (), (), 1) for i, label in enumerate(["a", "b"])))
     assert edit_log.find_category(same, "B/other") == 1
     assert edit_log.find_category(same, "0") == 0
-    with pytest.raises(InputError, match="say a/Other or b/Other"):
+    with pytest.raises(InputError, match="use a/Other or b/Other"):
         edit_log.find_category(same, "other")
     with pytest.raises(InputError, match="did you mean 'Other'"):
         edit_log.find_category(same, "othr")
@@ -386,17 +386,17 @@ MAKE: dict[str, Callable[..., edit_log.Edit]] = {
 def test_any_edits_can_be_replayed_from_their_log(asked: list[tuple[object, ...]]) -> None:
     base, log = made_up(0), []
     for kind, *what in asked:
-        now = edit_log.replayed(base, log)
+        now = edit_log.replay(base, log)
         try:
             edit = edit_log.undo(log) if kind == "undo" else MAKE[str(kind)](now, *what)
-            longer = [*log, edit_log.numbered(edit, log)]
-            edit_log.replayed(base, longer)
+            longer = [*log, edit_log.log_entry(edit, log)]
+            edit_log.replay(base, longer)
         except InputError:
             continue
         log = longer
     read = edit_log.read_log(edit_log.write_log(log), "log")
     assert read == json.loads(json.dumps(log))
-    found = edit_log.replayed(base, read)
+    found = edit_log.replay(base, read)
     assert base.category.tolist() == made_up(0).category.tolist()
     assert set(found.category.tolist()) == set(found.categories) == set(found.centroids)
     for i, c in found.categories.items():

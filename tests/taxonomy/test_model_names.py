@@ -425,7 +425,7 @@ def test_what_a_person_does_meanwhile_counts(
         return said("Two")
 
     model = serve("One", meanwhile)
-    assert "was changed by another command meanwhile" in refused(capsys, command(run, model))
+    assert "was changed by another command in the meantime" in refused(capsys, command(run, model))
     assert [edit["name"] for edit in log(run)] == ["One", "Mine"]
     assert main(command(run, model)) == 0
     assert names(run) == ["One", "Name 3", "Name 4", "Name 5", "Name 6", "Mine"]

@@ -104,7 +104,7 @@ def test_texts_of_known_categories_propose_nothing(run: Path) -> None:
     some = [i for i in NEW if FINE[i] != "invoice"]
     done = model.update([TEXTS[i] for i in some], [LABELS[i] for i in some])
     assert done.proposed == ()
-    assert done.filed == len(some)
+    assert done.n_assigned == len(some)
 
 
 def test_bad_updates_change_nothing(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

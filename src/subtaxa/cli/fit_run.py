@@ -60,15 +60,15 @@ def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -
 
 def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
     from subtaxa.runs import layout
-    from subtaxa.runs.checkpoint_identity import check_not_begun_over
+    from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
 
     out, progress = Path(options.out), progress_for(quiet=options.quiet)
     layout.check_target(out, overwrite=options.overwrite, resume=options.resume)
     if options.resume and (out / layout.RUN).exists() and not options.overwrite:
-        check_not_begun_over(out)
+        check_not_superseded(out)
         layout.clear_checkpoint(out)
-        layout.clear_left(out)
+        layout.remove_leftovers(out)
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):

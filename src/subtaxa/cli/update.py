@@ -51,7 +51,7 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
     updated = model.update(texts, labels, progress)
     with progress.step("Writing the run"):
         model.save(folder, overwrite=True, command=command)
-    say(f"{updated.filed:,} new texts added to existing categories; open {folder / layout.REPORT}")
+    say(f"{updated.n_assigned:,} new texts added to existing categories; open {folder / layout.REPORT}")
     if updated.proposed:
         say("Proposed new categories, whose texts resemble each other more than any existing category:")
         for c in updated.proposed:

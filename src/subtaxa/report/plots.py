@@ -1,4 +1,4 @@
-"""Figures for a notebook: the map of the texts, the sizes of the categories, the course of the training.
+"""Figures for notebooks: the map of the texts, the sizes of the categories, the history of the training.
 
 N texts, K categories, G groups that share a colour, D dimensions.
 """
@@ -34,18 +34,23 @@ if TYPE_CHECKING:
 
     from subtaxa.taxonomy.fitted_state import FittedState
 
-PALETTE = (*style.COLOURS[:-1], "#777777")  # points in black would drown the names
-CLOSE = 0.18  # of the map's width: categories of a label that share its name
-AROUND = 0.03  # of the map's width
-FAR = 8.0  # pixels from the edge of a name to what it names ask for a line between them
-LONGEST = 42  # letters of a name
+# The last colour is grey: black points would hide the names.
+PALETTE = (*style.COLOURS[:-1], "#777777")
+# Categories of a label share one name on the map if they are closer than this share of its width.
+CLOSE = 0.18
+# A category's name stands where most of its texts lie within this share of the map's width.
+AROUND = 0.03
+# A line connects a name to its point if they are more than this many pixels apart.
+FAR = 8.0
+# The longest name, in characters.
+LONGEST = 42
 WORDS = {"kept": "neighbours kept", "k": "neighbours retrieved", "score": "score on texts held out"}
-CAPTION = "texts that mean alike lie close together; the directions mean nothing"
+CAPTION = "similar texts lie close together; the axes have no meaning"
 ASIDE = ("epoch", "pretraining", "seconds", "retrieval_seconds")
 
 
 class Picture(Figure):
-    """A figure that a notebook shows by itself, without pyplot."""
+    """A figure that notebooks display without pyplot."""
 
     def _repr_png_(self) -> bytes:
         out = io.BytesIO()
@@ -55,18 +60,18 @@ class Picture(Figure):
 
 @dataclass(frozen=True)
 class Name:
-    """What is written on the map, where, in which group's colour, for how many texts; if large, and in any case."""
+    """A name on the map: its text, position and colour group, and how many texts it stands for."""
 
     text: str
     place: tuple[float, float]
     group: int
     texts: int
-    heading: bool = False
-    needed: bool = False
+    heading: bool = False  # written larger
+    needed: bool = False  # written even if there is little space
 
 
 def plot_map(state: FittedState, color: str = "label", ax: Axes | None = None) -> Figure:
-    """All texts on a plane with the names of their labels or categories; close groups have different colours."""
+    """Plot all texts on a plane, with the names of their labels or categories. Close groups have different colours."""
     if color not in ("label", "category"):
         raise SettingError(f"color is {color!r}: it must be 'label' or 'category'")
     spots, place = _spots(state), state.category_index  # (K, 2), (N,)
@@ -88,11 +93,11 @@ def plot_map(state: FittedState, color: str = "label", ax: Axes | None = None) -
 
 
 def plot_sizes(state: FittedState, ax: Axes | None = None) -> Figure:
-    """How many texts each category has, below its label."""
+    """Plot the number of texts in each category, grouped by label."""
     taxonomy = state.taxonomy
     parents = state.clusters.parents  # (K,)
-    colours = _colours(_spots(state), parents, np.bincount(parents[state.category_index]))  # as on the map
-    rows: list[tuple[str, int | None, str]] = []  # name, size and colour; a label has no size
+    colours = _colours(_spots(state), parents, np.bincount(parents[state.category_index]))
+    rows: list[tuple[str, int | None, str]] = []  # (name, size, colour), where a label has no size
     for parent, colour in zip(taxonomy.parents, colours, strict=True):
         rows.append((_written(parent), None, colour))
         rows += [(_written(c.name), c.size, colour) for c in taxonomy.children(parent)]
@@ -102,7 +107,7 @@ def plot_sizes(state: FittedState, ax: Axes | None = None) -> Figure:
         height, width, shades = zip(*bars, strict=True)
         drawn = axes.barh(height, width, color=shades, height=0.75)
         axes.bar_label(drawn, [f"{size:,}" for size in width], padding=3, color="#444444")
-        axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], parse_math=False)  # in the caller's axes too
+        axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], parse_math=False)
         for tick, (_, size, _) in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if size is None else "normal")
         axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel="texts")
@@ -114,7 +119,7 @@ def plot_sizes(state: FittedState, ax: Axes | None = None) -> Figure:
 
 
 def plot_history(state: FittedState) -> Figure:
-    """What was measured in each epoch of the training, a panel for each quantity; pretraining is shaded."""
+    """Plot what was measured in each epoch, one panel per quantity. Pretraining is shaded."""
     history = state.history
     keys = [key for key in dict.fromkeys(key for row in history for key in row) if key not in ASIDE]
     if not keys:
@@ -148,13 +153,13 @@ def _canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]
 
 
 def _written(text: str) -> str:
-    """A user's text as a name in a figure: one line, not too long, nothing that has no shape."""
+    """A text as a name in a figure: one short line of printable characters."""
     text = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
 def _spots(state: FittedState) -> Floats:
-    """For each category the place (K, 2) on the map that has the most of its texts around it."""
+    """For each category, the position (K, 2) on the map with the most of its texts nearby."""
     place, near, spots = state.category_index, AROUND * np.ptp(state.map), []
     for i in range(len(state.taxonomy)):
         own = state.map[place == i]  # (n, 2)
@@ -163,7 +168,7 @@ def _spots(state: FittedState) -> Floats:
 
 
 def _colours(spots: Floats, owner: Ints, texts: Ints) -> list[str]:
-    """A colour for each group (G): the one whose other bearers are the farthest away, the largest groups first."""
+    """A colour for each group (G), largest first: the one whose other groups are farthest away."""
     apart = cdist(spots, spots)  # (K, K)
     gap = np.full((len(texts), len(texts)), np.inf)  # (G, G)
     np.minimum.at(gap, (owner[:, None], owner[None, :]), apart)
@@ -182,7 +187,7 @@ def _category_names(state: FittedState, spots: Floats) -> list[Name]:
 
 
 def _label_names(state: FittedState, spots: Floats) -> list[Name]:
-    """Each label's name at every group of its categories that lie close together; the largest group has to have it."""
+    """The name of each label, once per group of close categories. The name of the largest group is always written."""
     sizes, width = np.array([c.size for c in state.taxonomy]), np.ptp(state.map)
     names = []
     for label, text in enumerate(state.coarse_labels):
@@ -199,9 +204,9 @@ def _label_names(state: FittedState, spots: Floats) -> list[Name]:
 
 
 def _write(axes: Axes, names: Sequence[Name], colours: Sequence[str], places: Floats) -> None:
-    """Write names on a map where there is room for them, with a line to what is named where that is some way off."""
+    """Write names on the map where there is space, with a line to the point if that is some distance away."""
     figure = axes.figure.figure
-    figure.draw_without_rendering()  # only now is the layout known
+    figure.draw_without_rendering()  # This computes the layout.
     halo = [withStroke(linewidth=2.5, foreground="white")]
     written = [
         axes.annotate(
@@ -230,12 +235,12 @@ def _write(axes: Axes, names: Sequence[Name], colours: Sequence[str], places: Fl
             continue
         text.set_position(offset * 72 / figure.dpi)
         if (np.abs(offset) > size / 2 + FAR).any():
-            edge = np.clip(-offset, -size / 2, size / 2) + offset  # the point of the box nearest to what it names
+            edge = np.clip(-offset, -size / 2, size / 2) + offset  # the point of the box nearest to the named point
             line: Any = {"arrowstyle": "-", "color": text.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
             at = edge * 72 / figure.dpi
             axes.annotate("", name.place, at, textcoords="offset points", arrowprops=line, zorder=3)
 
 
 def _darker(colour: str) -> tuple[float, ...]:
-    """The colour as it can be read in small letters on white."""
+    """A darker shade of the colour, readable as small letters on white."""
     return tuple(0.6 * part for part in to_rgb(colour))

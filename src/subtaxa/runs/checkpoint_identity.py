@@ -1,4 +1,4 @@
-"""What a run is of: a digest of its texts, and the check that a training begun earlier is of the same run."""
+"""The identity of a run: its texts, settings and seed. A checkpoint resumes only the run it was written for."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from subtaxa.errors import SubtaxaError
 from subtaxa.runs.layout import CHECKPOINT, clear_checkpoint, read_json, read_run
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
-from subtaxa.settings import Settings
+from subtaxa.settings import RENAMED, Settings
 
 IDENTITY = "identity.json"
-WANTED = ("seed", "categories", "granularity")
+# The arguments of Discovery that are part of the identity, besides the settings.
+ARGUMENTS = ("seed", "categories", "granularity")
 
 
 def fingerprint(data: CoarseTexts) -> str:
-    """A digest of the texts and labels that does not depend on their order."""
+    """A digest of the texts and labels. It does not depend on their order."""
     digest = hashlib.sha256()
     for label, text in sorted(zip(data.labels, data.texts, strict=True)):
         digest.update(json.dumps([label, text]).encode())
@@ -29,26 +30,26 @@ def fingerprint(data: CoarseTexts) -> str:
 
 
 def open_checkpoint(
-    folder: str | Path | None, data: CoarseTexts, settings: Settings, wanted: Mapping[str, Any]
+    folder: str | Path | None, data: CoarseTexts, settings: Settings, arguments: Mapping[str, Any]
 ) -> Path | None:
-    """The checkpoint folder, made if need be; one of other data or settings, or with another seed or number `wanted`,
-    is refused."""
+    """The checkpoint folder, created if necessary. A checkpoint of other data, settings or arguments is refused."""
     if folder is None:
         return None
     path = Path(folder)
-    identity = _identity(fingerprint(data), settings.to_dict(), wanted)
+    identity = _identity(fingerprint(data), settings.to_dict(), arguments)
     file = path / IDENTITY
-    for left in path.glob(".*"):  # by a process that was killed while it wrote
-        left.unlink()
+    for leftover in path.glob(".*"):  # A process was killed while writing it.
+        leftover.unlink()
     if file.exists():
         found = read_json(file)
         if not isinstance(found, dict):
-            raise SubtaxaError(f"{str(file)!r} is damaged: delete the folder {str(path)!r} and start again")
+            raise SubtaxaError(f"{str(file)!r} is damaged: delete the folder {str(path)!r} and run discover again")
+        found = {RENAMED.get(name, name): value for name, value in found.items()}
         if found != identity:
             changed = [name for name, value in identity.items() if name not in found or found[name] != value]
             what = "other texts" if "data" in changed else f"another {(changed or ['version'])[0]}"
             raise SubtaxaError(
-                f"{str(path.parent)!r} was begun with {what}: repeat the same command, or --overwrite it"
+                f"{str(path.parent)!r} was begun with {what}: repeat the same command, or start over with --overwrite"
             )
     else:
         path.mkdir(parents=True, exist_ok=True)
@@ -57,8 +58,8 @@ def open_checkpoint(
 
 
 @contextmanager
-def unless_refused(folder: Path | None) -> Iterator[None]:
-    """Leave no checkpoint folder behind if the training is refused before anything was saved."""
+def removed_if_refused(folder: Path | None) -> Iterator[None]:
+    """Remove the checkpoint folder if training is refused before it has saved anything."""
     try:
         yield
     except SubtaxaError:
@@ -67,20 +68,20 @@ def unless_refused(folder: Path | None) -> Iterator[None]:
         raise
 
 
-def check_not_begun_over(folder: Path) -> None:
-    """Refuse to call a run finished if another one was begun over it, with --overwrite, and stopped."""
+def check_not_superseded(folder: Path) -> None:
+    """Refuse a finished run over which another run was begun with --overwrite and then stopped."""
     file = folder / CHECKPOINT / IDENTITY
     if not file.exists():
         return
     facts = read_run(folder)
     if read_json(file) != _identity(facts["data"]["fingerprint"], facts["settings"], facts):
         raise SubtaxaError(
-            f"{str(folder)!r} holds a finished run, and another one was begun over it: add --overwrite to go on with "
-            f"that one, or delete {str(file.parent)!r} to keep the finished one"
+            f"{str(folder)!r} holds a finished run, and another run was begun over it: add --overwrite to continue "
+            f"the other one, or delete {str(file.parent)!r} to keep the finished one"
         )
 
 
-def _identity(data: str, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be the same for a training to go on."""
-    identity = {"data": data, **settings, **{name: wanted[name] for name in WANTED}}
+def _identity(data: str, settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same for a training to be resumed."""
+    identity = {"data": data, **settings, **{name: arguments[name] for name in ARGUMENTS}}
     return dict(json.loads(json_text(identity)))

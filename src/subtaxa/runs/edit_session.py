@@ -1,4 +1,4 @@
-"""A run that is edited bit by bit for a long time: each edit is on disk at once, what shows it follows at the end."""
+"""A series of edits of one run: each edit is saved at once, the files that show them are written at the end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.edit_log import Edit, carry_out, numbered, read_log
+from subtaxa.taxonomy.edit_log import Edit, apply, log_entry, read_log
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 
-WAIT = 20.0  # seconds for another command to be done with the run
+# Seconds to wait for another command that uses the run.
+WAIT = 20.0
 
 
 class EditSession:
-    """The log grows with each edit. Should another command change the run meanwhile, then that counts and this ends."""
+    """Appends each edit to the log of the run. If another command changes the run meanwhile, the session ends."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.facts = folder, layout.read_run(folder)
@@ -26,15 +27,15 @@ class EditSession:
         self.working, self.log = working_taxonomy(self.state), list(self.state.edits)
 
     def add(self, edit: Edit) -> None:
-        """Carry out an edit and write it to the run's log."""
-        carry_out(self.working, edit)
-        self.log.append(numbered(edit, self.log))
+        """Apply an edit and write it to the log of the run."""
+        apply(self.working, edit)
+        self.log.append(log_entry(edit, self.log))
         with exclusive(self.folder, WAIT):
             self._check()
             save_log(self.state, self.log, self.folder)
 
     def finish(self) -> Taxonomy:
-        """Bring all files of the run up to its log; the categories as they then are."""
+        """Update all files of the run to its log, and return the resulting categories."""
         if self.log:
             with exclusive(self.folder, WAIT):
                 self._check()
@@ -43,10 +44,10 @@ class EditSession:
         return self.state.taxonomy
 
     def _check(self) -> None:
-        """The log on disk must be the beginning of ours."""
+        """Refuse a run whose log on disk is not the beginning of ours."""
         path = self.folder / layout.EDITS
         written = read_log(read_limited(path, "replace"), str(path)) if path.exists() else []
         if written != self.log[: len(written)] or layout.read_run(self.folder) != self.facts:
             raise InputError(
-                f"{str(self.folder)!r} was changed by another command meanwhile: type the same command again to go on"
+                f"{str(self.folder)!r} was changed by another command in the meantime: repeat the command to continue"
             )

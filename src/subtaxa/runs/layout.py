@@ -1,15 +1,22 @@
-"""The run folder: what is in it, written so that a reader sees a whole result or none.
+"""The run folder: the names of its files, its checks, and how its files are written and read.
 
 run/
-  categories.csv      one row per category          assignments.csv   one row per text (.parquet if the input was)
-  report.html         the page to look at           run.json          settings, versions, seed, timings, fingerprint
-  model/              loads in SentenceTransformer  taxonomy.json, clusters.safetensors   what `load` needs besides,
-                                                    the map among it
-                                                    features.safetensors   of all texts, in the order of assignments
-  suspect_labels.csv  coarse labels to look at      words.safetensors   the words that count, if the texts are long
-  edits.jsonl         what was changed since        trained.json      the taxonomy before that
-  edits-before.jsonl  what was changed before the last `update`, to read
-  model-int8.onnx     the model for `assign --backend onnx-int8`, once that was used; model-int8.json says of which
+  categories.csv        one row per category
+  assignments.csv       one row per text (assignments.parquet if the input was Parquet)
+  report.html           the page to look at
+  run.json              settings, versions, seed, timings, fingerprint of the data
+  model/                the trained encoder, which SentenceTransformer loads
+  taxonomy.json         the categories
+  clusters.safetensors  centroids, labels, confidences and the map
+  features.safetensors  the features of all texts, in the order of the assignments
+  words.safetensors     the vocabulary, if words count beside the features
+  suspect_labels.csv    coarse labels that may be wrong
+  edits.jsonl           the edits made since training, if there are any
+  trained.json          the categories before these edits
+  edits-before.jsonl    the edits made before the last `update`, for reading only
+  model-int8.onnx       the export for `assign --backend onnx-int8`, once it was used
+  model-int8.json       the digests of the model that was exported
+  checkpoint/           the state of an unfinished training
 """
 
 from __future__ import annotations
@@ -51,7 +58,7 @@ FORMAT = 3
 
 
 def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
-    """Refuse a folder that holds something, unless the caller may replace or resume one of our own runs."""
+    """Refuse a folder that is not empty, unless it holds a run that the caller may overwrite or resume."""
     check_is_folder(folder)
     inside = {path.name for path in folder.iterdir() if not path.name.startswith(".")} if folder.exists() else set()
     if not inside:
@@ -64,7 +71,7 @@ def check_target(folder: Path, *, overwrite: bool, resume: bool) -> None:
 
 
 def clear(folder: Path, names: set[str] = OURS) -> None:
-    """Remove a run's own files and nothing else."""
+    """Remove the files of a run and nothing else."""
     for name in names:
         path = folder / name
         if path.is_dir() and not path.is_symlink():
@@ -73,8 +80,8 @@ def clear(folder: Path, names: set[str] = OURS) -> None:
             path.unlink(missing_ok=True)
 
 
-def clear_left(folder: Path) -> None:
-    """Remove what processes left that were killed while they wrote here."""
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed while writing."""
     for stage in folder.glob(".writing-*"):
         shutil.rmtree(stage)
     for name in OURS:
@@ -84,19 +91,20 @@ def clear_left(folder: Path) -> None:
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """A hidden folder to write a whole result into; it is moved into place at the end or removed on failure.
+    """A hidden folder for a whole result. It is moved into place at the end, or removed on failure.
 
-    `run.json` goes last: a folder that has it is complete.
+    `run.json` is moved last: a folder that holds it is complete.
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    clear_left(folder)
+    remove_leftovers(folder)
     stage = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
     try:
         yield stage
         _sync(stage)
+        # From here on, the files of an earlier run are replaced.
         (folder / RUN).unlink(missing_ok=True)
-        clear(folder, OURS - {CHECKPOINT} - {path.name for path in stage.iterdir()})  # of an earlier run
+        clear(folder, OURS - {CHECKPOINT} - {path.name for path in stage.iterdir()})
         for path in sorted(stage.iterdir(), key=lambda p: p.name == RUN):
             target = folder / path.name
             if target.is_dir() and not target.is_symlink():
@@ -119,27 +127,33 @@ def _sync(stage: Path) -> None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays as a safetensors file."""
     from safetensors.numpy import save
 
     path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a safetensors file, or one sentence on why it cannot be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         if path.stat().st_size > available():
-            raise InputError(f"{str(path)!r} is larger than the free memory: it is damaged, or needs a larger machine")
+            raise InputError(f"{str(path)!r} is larger than the free memory: free some memory, or run discover again")
         return load(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(f"{str(path)!r} is missing: the run folder is not complete, run discover again") from error
-    except (SafetensorError, KeyError, TypeError) as error:  # the last two of kinds of number that numpy has not
+    except (
+        SafetensorError,
+        KeyError,
+        TypeError,
+    ) as error:
         raise SubtaxaError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The facts of a finished run, or one sentence on why there is none."""
+    """The content of run.json, or one sentence on why the folder is not a finished run."""
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}: give the folder that discover wrote")
     if not (folder / RUN).is_file():
@@ -155,10 +169,10 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def check_inside(folder: Path) -> None:
-    """Refuse a run whose files are links to somewhere else, or no files at all: it would be read and written there."""
+    """Refuse a run with files that are links to elsewhere, or not regular files: edits would write through them."""
     for path in map(folder.joinpath, sorted(OURS)):
         if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{str(path)!r} links to a place outside the run folder: copy what it links to there")
+            raise InputError(f"{str(path)!r} links to a place outside the run folder: replace the link by a copy")
         if path.exists() and not path.is_file() and path.name not in (MODEL, CHECKPOINT):
             raise InputError(f"{str(path)!r} is not a regular file: run discover again")
 
@@ -180,18 +194,19 @@ def _check_shape(path: Path, content: Any, shape: Any) -> None:
 
 
 def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
+    """The categories in one of the files of a run."""
     rows = read_json(folder / name)
     _check_shape(folder / name, rows, schema.TAXONOMY)
     return Taxonomy.from_dict(rows)
 
 
 def read_assignments(folder: Path) -> dict[str, list[Any]]:
-    """The row, text and label of every text of the run, as they were in the user's file."""
+    """The row, text and label of every text of the run, as in the user's file."""
     return _assignment_rows(folder, ["row", "text", "label"])
 
 
 def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
-    """Some columns of the assignments: rows as whole numbers, all else as strings."""
+    """Some columns of the assignments: rows as integers, everything else as strings."""
     parquet, table = folder / f"{ASSIGNMENTS}.parquet", folder / f"{ASSIGNMENTS}.csv"
     try:
         if parquet.exists():
@@ -212,7 +227,7 @@ def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
 
 
 def read_numbers(facts: dict[str, Any]) -> dict[str, CategoryCount]:
-    """How many categories each label has and could have, as run.json tells it."""
+    """The number of categories of each label and the plausible range, from run.json."""
     from subtaxa.clustering.number_of_categories import CategoryCount
 
     try:
@@ -231,7 +246,7 @@ def read_numbers(facts: dict[str, Any]) -> dict[str, CategoryCount]:
 
 
 def outlier_lines(folder: Path) -> list[str]:
-    """One line for each text that fits nowhere: its row, label, category and text; first how many there are."""
+    """A line with the number of outliers, then one line per outlier: row, label, category and text."""
     rows = _assignment_rows(folder, ["row", "text", "label", "category", "outlier"])
     lines = [
         f"{row}\t{label}\t{category}\t{' '.join(text.split())}"
@@ -242,7 +257,7 @@ def outlier_lines(folder: Path) -> list[str]:
 
 
 def clear_checkpoint(folder: Path) -> None:
-    """Remove the training state, and the folder if nothing else is in it."""
+    """Remove the checkpoint, and the run folder if nothing else is in it."""
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()

@@ -1,4 +1,4 @@
-"""The README.md of a saved model: what it was trained on, how, and how to load it. It quotes no user text."""
+"""The model card of a saved run: what the encoder was trained on, how, and how to load it. It quotes no user text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ tags: [sentence-transformers, subtaxa, category-discovery]
 # A sentence encoder trained by subtaxa to tell fine categories apart
 
 Trained on {texts:,} texts under {labels} coarse labels, without fine labels. {categories} categories were found below
-them; their names are in `../categories.csv`.
+them; `../categories.csv` lists them.
 
 ## How to load it
 
@@ -55,7 +55,7 @@ No fine labels were seen, so there is no accuracy to report. Mean confidence of 
 
 
 def model_card(state: FittedState, facts: dict[str, Any]) -> str:
-    """The card as Markdown."""
+    """The model card as Markdown."""
     settings, words = facts["settings"], state.reader.vocabulary
     return CARD.format(
         texts=len(state.data),
@@ -81,9 +81,9 @@ def _started_from(encoder: str) -> str:
 
 
 def _table(history: list[dict[str, float]]) -> str:
-    """Loss parts and kept neighbours per epoch."""
+    """The history of the training as a Markdown table."""
     if not history:
-        return "It was not trained further."
+        return "The encoder was not trained further."
     columns = list(dict.fromkeys(name for row in history for name in row))
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for row in history:

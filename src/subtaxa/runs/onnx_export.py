@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
-    """The graph of the encoder of a run folder, from there or newly made."""
+    """The 8-bit export of a run's encoder. It is made and saved on first use."""
     model = digests(folder, [MODEL])
     graph = _kept(folder, model)
     if graph is not None:
@@ -29,10 +29,10 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
     least = float((made.encode(PROBES) * encoder.encode(PROBES)).sum(1).min())
     if not least > MIN_COSINE:
         raise InputError(
-            f"the encoder cannot be rounded to 8 bits (its features then differ, cosine {least:.2f}): "
+            f"the encoder cannot be used with 8-bit weights (the cosine to its own features is {least:.2f}): "
             "leave out --backend onnx-int8"
         )
-    with contextlib.suppress(PermissionError):  # a run in a folder that may only be read is served all the same
+    with contextlib.suppress(PermissionError):  # In a read-only run folder the export is used without being saved.
         write_whole(folder / GRAPH, graph)
         note = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
         write_whole(folder / GRAPH_NOTE, (json.dumps(note, indent=2) + "\n").encode())
@@ -40,7 +40,7 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
 
 
 def _kept(folder: Path, model: dict[str, str]) -> bytes | None:
-    """The graph that is there, if it was made of this very model."""
+    """The saved export, if it was made from this very model."""
     try:
         note = json.loads((folder / GRAPH_NOTE).read_text("utf-8"))
         graph = (folder / GRAPH).read_bytes()

@@ -31,7 +31,7 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "
 
 
 def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str = "") -> Path:
-    """Write everything, or nothing: the folder is filled only when all files are written."""
+    """Write a run folder. It is filled only once all files have been written."""
     layout.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(state, command)
     with exclusive(folder), layout.staged(folder) as stage:
@@ -41,7 +41,7 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
             state.reader.encoder.save(stage / layout.MODEL)
         except OSError:
             raise
-        except Exception as error:  # by which safetensors and tokenizers report a full disk
+        except Exception as error:  # safetensors and tokenizers report a full disk with errors of their own.
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / layout.MODEL / "README.md").write_text(model_card(state, facts), encoding="utf-8")
         layout.write_arrays(stage / layout.CLUSTERS, _arrays(state))
@@ -60,25 +60,25 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
 
 
 def save_edits(state: FittedState, folder: Path) -> None:
-    """Bring a run folder up to the model's edits: the log first, which alone counts, then what is shown."""
+    """Update a run folder to the edits of the state: first the log, which counts, then the files that show them."""
     facts = layout.read_run(folder)
     card = {f"{layout.MODEL}/README.md": model_card(state, facts).encode()}
     write_together(folder, _edited(state, state.edits) | _shown(state, facts) | card)
 
 
 def save_log(state: FittedState, log: Sequence[Edit], folder: Path) -> None:
-    """Write a log of edits of the model to its run folder; what is shown there stays behind."""
+    """Write a log of edits to the run folder. The files that show the categories are not updated."""
     write_together(folder, _edited(state, log))
 
 
 def _edited(state: FittedState, log: Sequence[Edit]) -> dict[str, bytes]:
-    """The files of an edited run: what there was before, and what was done to it."""
+    """The files of an edited run: the categories before the edits, and the log."""
     before = json_text(state.trained.taxonomy.to_dict())
     return {layout.TRAINED: before.encode(), layout.EDITS: write_log(log).encode()}
 
 
 def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
-    """What run.json holds."""
+    """The content of run.json."""
     data, request = state.data, state.request
     return {
         "format": layout.FORMAT,
@@ -110,7 +110,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
 
 
 def cores() -> int | None:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
@@ -120,6 +120,7 @@ def versions() -> dict[str, str]:
 
 
 def _arrays(state: FittedState) -> dict[str, Any]:
+    """The content of clusters.safetensors, under the names that 0.1 gave its arrays."""
     trained = state.trained
     return {
         "centroids": trained.clusters.centroids,
@@ -133,7 +134,7 @@ def _arrays(state: FittedState) -> dict[str, Any]:
 
 
 def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
-    """The files that show the categories as they are now, by name."""
+    """The files that show the current categories, by name."""
     taxonomy, data, of = state.taxonomy, state.data, state.taxonomy.by_id()
     categories = {
         "category_id": [c.id for c in taxonomy],
@@ -164,7 +165,7 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
 
 
 def _suspects(state: FittedState) -> str:
-    """The texts whose neighbours carry another label, as CSV."""
+    """The texts whose neighbours have another label, as CSV."""
     data, names = state.data, state.coarse_labels
     found = suspect_labels(state.features, np.searchsorted(names, data.labels))
     columns = {
@@ -178,7 +179,7 @@ def _suspects(state: FittedState) -> str:
 
 
 def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
-    """Everything the report of a model shows."""
+    """Everything that the report shows."""
     content = Content(
         fingerprint=facts["data"]["fingerprint"],
         edits=len(state.edits),

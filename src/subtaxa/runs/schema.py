@@ -1,4 +1,4 @@
-"""The shapes of the JSON files of a run folder."""
+"""The structure that the JSON files of a run folder must have."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A language model behind an OpenAI-compatible server: a question goes out, the answer and its tokens come back.
+"""A client for language models behind an OpenAI-compatible server.
 
-What the server answers is not trusted: redirects are not followed, sizes are limited, nothing in it is interpreted.
+The server's answers are not trusted: redirects are not followed, sizes are limited, and nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ from subtaxa.errors import InputError
 from subtaxa.runtime.version import __version__
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-TIMEOUT = 300.0  # seconds without a sign of the server, which may have to load the model first
-ATTEMPTS = 4  # while the server is busy or ill
-PAUSE = 1.0  # seconds before the second attempt, twice as many before each further one
-LONGEST_PAUSE = 60.0  # whatever the server asks for
-LARGEST = 2**20  # bytes of an answer
+# Seconds without any data from the server, which may have to load the model first.
+TIMEOUT = 300.0
+# How often a question is sent while the server is busy or fails.
+ATTEMPTS = 4
+# Seconds before the second attempt. The pause doubles with each further attempt.
+PAUSE = 1.0
+# The longest pause in seconds, even if the server asks for a longer one.
+LONGEST_PAUSE = 60.0
+# The largest answer that is read, in bytes.
+LARGEST = 2**20
 
 
 class Reply(NamedTuple):
@@ -36,8 +41,8 @@ class Reply(NamedTuple):
     location: str
 
 
-class _AsItComes(HTTPErrorProcessor):
-    """Hands over every answer. So no redirect is followed, which could take texts and key to another host."""
+class _NoRedirects(HTTPErrorProcessor):
+    """Returns every answer unchanged, so that no redirect takes texts and key to another host."""
 
     def http_response(self, request: Request, response: Any) -> Any:
         return response
@@ -46,32 +51,32 @@ class _AsItComes(HTTPErrorProcessor):
 
 
 class ChatServer:
-    """One model of one server, and the tokens that it has counted."""
+    """One model of one server, with a count of the tokens used."""
 
     def __init__(self, endpoint: str, model: str, key_variable: str | None = None) -> None:
         parts = _parts(endpoint)
         path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
         self.address = f"{parts.scheme}://{parts.netloc}{path}/chat/completions"
         if not model.strip() or not model.isprintable():
-            raise InputError(f"--model is {model!r}: give the name by which the server knows the model")
+            raise InputError(f"--model is {model!r}: give the name that the server uses for the model")
         self.model, self.tokens = model, (0, 0)
         self.uncounted = False
         self.extra: dict[str, Any] = {"temperature": 0}
-        self.key, at_home = _key(key_variable), _at_home(str(parts.hostname))
-        if self.key and parts.scheme == "http" and not at_home:
+        self.key, is_local = _key(key_variable), _is_local(str(parts.hostname))
+        if self.key and parts.scheme == "http" and not is_local:
             raise InputError(
                 f"the key would go to {parts.hostname!r} unencrypted: give an https address, or send no key with "
                 "--api-key-env ''"
             )
-        # A proxy of the environment is for the net: what is meant for this machine stays on it.
-        self.opener = build_opener(_AsItComes, *([ProxyHandler({})] if at_home else []))
+        # Requests to this machine do not go through a proxy.
+        self.opener = build_opener(_NoRedirects, *([ProxyHandler({})] if is_local else []))
 
     def ask(self, question: str) -> str:
-        """The model's answer as it came, but for the key; empty if it gave none."""
-        reply = self._patiently(question)
-        if reply.status == 400 and b"temperature" in reply.body and self.extra:  # some models have only their own
+        """The answer of the model, with the key masked. It is empty if the model gave none."""
+        reply = self._send_with_retries(question)
+        if reply.status == 400 and b"temperature" in reply.body and self.extra:  # Some models accept no temperature.
             self.extra = {}
-            reply = self._patiently(question)
+            reply = self._send_with_retries(question)
         if not 200 <= reply.status < 300:
             raise self._failure(reply)
         try:
@@ -86,12 +91,12 @@ class ChatServer:
 
     @property
     def tokens_told(self) -> str:
-        """The tokens so far in words."""
+        """The number of tokens used so far, as text."""
         sent, received = self.tokens
         return "unknown" if self.uncounted else f"{sent:,} sent, {received:,} received"
 
-    def _patiently(self, question: str) -> Reply:
-        """The reply to a question, asked again a few times if the server is busy or ill."""
+    def _send_with_retries(self, question: str) -> Reply:
+        """The reply to a question. It is sent again a few times if the server is busy or fails."""
         body = {"model": self.model, "messages": [{"role": "user", "content": question}], **self.extra}
         for attempt in itertools.count(1):
             reply = self._send(json.dumps(body).encode())
@@ -120,7 +125,7 @@ class ChatServer:
             ) from error
 
     def _failure(self, reply: Reply) -> InputError:
-        """A reply that is no answer, as a sentence with a remedy."""
+        """A reply that is not an answer, as one sentence with a remedy."""
         try:
             error = json.loads(reply.body)["error"]
             words = str(error["message"] if isinstance(error, dict) else error)
@@ -131,7 +136,7 @@ class ChatServer:
         elif reply.status in (401, 403):
             remedy = "check the key, and --api-key-env"
         elif reply.status == 429 or reply.status >= 500:
-            remedy = "type the same command again later"
+            remedy = "repeat the command later"
         else:
             remedy = "check --endpoint and --model"
         return InputError(f"{self.address} answers {reply.status} ({self._without_key(words)[:200]}): {remedy}")
@@ -149,21 +154,21 @@ class ChatServer:
 
 
 def _parts(endpoint: str) -> SplitResult:
-    """The address that a person typed, in its parts; what may hold a secret is not repeated."""
+    """The parts of the address that a person typed. An address that may hold a secret is not repeated in errors."""
     if any(mark in endpoint for mark in "@?#"):
         raise InputError("--endpoint holds a '@', '?' or '#': give the bare address, and the key by --api-key-env")
     try:
         parts = urlsplit(endpoint)
         right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, half an IPv6 address
+    except ValueError:  # The port is not a number, or an IPv6 address is incomplete.
         right = False
     if not right or not endpoint.isascii() or not endpoint.isprintable() or " " in endpoint:
         raise InputError(f"--endpoint is {endpoint!r}: it must be an address such as http://localhost:8080/v1")
     return parts
 
 
-def _at_home(host: str) -> bool:
-    """Whether a host is this very machine."""
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -171,9 +176,9 @@ def _at_home(host: str) -> bool:
 
 
 def _key(variable: str | None) -> str:
-    """The key in the environment variable that a person named, or in the usual one if it is set.
+    """The key in the environment variable that a person named, or else in the usual one.
 
-    No error repeats what was given: it might be the key itself.
+    Errors do not repeat what was given, because it might be the key itself.
     """
     if variable == "":
         return ""
@@ -181,5 +186,5 @@ def _key(variable: str | None) -> str:
     if variable and not key:
         raise InputError("--api-key-env names no variable that is set: put the key into one and give its name")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError("the key has blanks or other characters that no key has: check what is in the variable")
+        raise InputError("the key has spaces or other characters that keys do not have: check the variable")
     return key

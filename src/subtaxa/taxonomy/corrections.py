@@ -1,9 +1,9 @@
-"""The corrections that a reader made in the report: read from the file that the page gives, and carried out as edits.
+"""Corrections that a reader made in the report: read from the downloaded file and applied as edits.
 
 {"subtaxa corrections": 1, "run": "…", "edits": 0, "corrections": [{"do": "merge", "categories": [3, 7]}, …]}
 
-All of them are carried out, or none. Besides the edits there are, `wrong` stands for texts whose category is wrong:
-each goes to the next best one of its label.
+Either all of them are applied or none. Besides the kinds of edits there is `wrong`, for texts in the wrong category:
+each moves to the next best category of its label.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 FORMAT = 1
 NAME = "subtaxa corrections"
-AT_MOST = 64 * 2**20  # bytes of a file
-PARTS: dict[str, dict[str, tuple[type, ...]]] = {  # what a correction of each kind holds
+# The largest file that is read, in bytes.
+MAX_BYTES = 64 * 2**20
+# What a correction of each kind holds.
+PARTS: dict[str, dict[str, tuple[type, ...]]] = {
     "rename": {"category": (int,), "name": (str,)},
     "merge": {"categories": (list,)},
     "split": {"category": (int,), "into": (int, type(None))},
@@ -34,24 +36,24 @@ PARTS: dict[str, dict[str, tuple[type, ...]]] = {  # what a correction of each k
 
 
 def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.Edit]:
-    """Carry out the corrections of a file on the run of that fingerprint, and give the edits that they came to."""
+    """Apply the corrections in a file to the state of the run with this fingerprint. Returns the resulting edits."""
     content = _read(path)
     if content["run"] != fingerprint:
-        raise InputError(f"{str(path)!r} has corrections of another run: give the folder of the report they are from")
+        raise InputError(f"{str(path)!r} holds corrections of another run: give the folder of its report")
     if content["edits"] != len(state.edits):
         raise InputError(
-            f"{str(path)!r} was made when the run had {content['edits']} edits and it has {len(state.edits)} now: "
-            "open its report.html again and make the corrections there"
+            f"{str(path)!r} was made when the run had {content['edits']} edits, and now it has {len(state.edits)}: "
+            "reload its report.html and make the corrections there"
         )
-    filing, log = working_taxonomy(state), list(state.edits)
+    working, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
-            for what in _simple(filing, _checked(correction)):
-                edit = edit_log.make(what.pop("do"), filing, log, **what)
-                edit_log.carry_out(filing, edit)
-                log.append(edit_log.numbered(edit, log))
+            for what in _simple(working, _checked(correction)):
+                edit = edit_log.create(what.pop("do"), working, log, **what)
+                edit_log.apply(working, edit)
+                log.append(edit_log.log_entry(edit, log))
         except InputError as error:
-            raise InputError(f"correction {number} of {str(path)!r} cannot be made, so none was: {error}") from error
+            raise InputError(f"correction {number} of {str(path)!r} cannot be applied, so none was: {error}") from error
     new = log[len(state.edits) :]
     apply_log(state, log)
     return new
@@ -59,13 +61,13 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > AT_MOST:
-            raise InputError(f"{str(path)!r} is too large for corrections: give the file that the report's page gave")
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{str(path)!r} is too large for a file of corrections: give the file from the report")
         content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {str(path)!r}: download the corrections from the report's page") from error
+        raise InputError(f"there is no file {str(path)!r}: download the corrections from the report") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{str(path)!r} is not JSON ({error}): give the file that the report's page gave") from error
+        raise InputError(f"{str(path)!r} is not JSON ({error}): give the file from the report") from error
     if (
         not isinstance(content, dict)
         or content.get(NAME) != FORMAT
@@ -73,41 +75,41 @@ def _read(path: Path) -> dict[str, Any]:
         or type(content.get("edits")) is not int
         or not isinstance(content.get("corrections"), list)
     ):
-        raise InputError(f"{str(path)!r} holds no corrections: give the file that the report's page gave")
+        raise InputError(f"{str(path)!r} holds no corrections: give the file from the report")
     return content
 
 
 def _checked(correction: Any) -> dict[str, Any]:
-    """The correction with the parts that its kind has, and no others."""
+    """The correction, reduced to the parts that its kind has."""
     kind = correction.get("do") if isinstance(correction, Mapping) else None
     parts = PARTS.get(kind) if isinstance(kind, str) else None
     if parts is None:
-        raise InputError(f"{kind!r} is no kind of correction, use {', '.join(PARTS)}")
+        raise InputError(f"{kind!r} is not a kind of correction: use {', '.join(PARTS)}")
     for name, types in parts.items():
         given = correction.get(name)
         numbers = given if isinstance(given, list) else [given] if type(given) is int else []
         if type(given) not in types or not all(type(i) is int and 0 <= i < 2**53 for i in numbers):
-            raise InputError(f"its {name!r} is {str(given)[:60]!r}")
+            raise InputError(f"its {name!r} cannot be {str(given)[:60]!r}")
     return {"do": kind, **{name: correction[name] for name in parts}}
 
 
-def _simple(filing: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The correction as edits there are."""
+def _simple(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The correction as ordinary edits."""
     if correction["do"] != "wrong":
         yield correction
         return
     targets: dict[int, list[int]] = {}
-    for place in filing.positions(correction["rows"]).tolist():
-        targets.setdefault(_next_best(filing, place), []).append(int(filing.rows[place]))
+    for position in working.positions(correction["rows"]).tolist():
+        targets.setdefault(_next_best(working, position), []).append(int(working.rows[position]))
     for to, rows in sorted(targets.items()):
         yield {"do": "move", "rows": rows, "to": to}
 
 
-def _next_best(filing: WorkingTaxonomy, place: int) -> int:
-    """The category nearest to a text, of those of its label that it is not in."""
-    own, label = int(filing.category[place]), filing.labels[place]
-    others = [c.id for c in filing.categories.values() if c.parent == label and c.id != own]
+def _next_best(working: WorkingTaxonomy, position: int) -> int:
+    """The nearest other category of the text's label."""
+    own, label = int(working.category[position]), working.labels[position]
+    others = [c.id for c in working.categories.values() if c.parent == label and c.id != own]
     if not others:
-        raise InputError(f"the text of row {filing.rows[place]} has no other category: {label!r} has a single one")
-    similarity = np.stack([filing.centroids[i] for i in others]) @ filing.features[place]  # (K,)
+        raise InputError(f"the text of row {working.rows[position]} has no other category: {label!r} has only one")
+    similarity = np.stack([working.centroids[i] for i in others]) @ working.features[position]  # (K,)
     return others[int(similarity.argmax())]

@@ -18,19 +18,19 @@ from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 def edit(state: FittedState, kind: str, **what: Any) -> None:
     """Apply one edit to the state, or refuse it and change nothing."""
-    entry = edit_log.make(kind, working_taxonomy(state), state.edits, **what)
-    apply_log(state, [*state.edits, edit_log.numbered(entry, state.edits)])
+    entry = edit_log.create(kind, working_taxonomy(state), state.edits, **what)
+    apply_log(state, [*state.edits, edit_log.log_entry(entry, state.edits)])
 
 
 def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
     """Replace the edits of the state by those of a log."""
-    state.current = _categorisation(state, edit_log.replayed(_before_edits(state), log))
+    state.current = _categorisation(state, edit_log.replay(_before_edits(state), log))
     state.edits = log
 
 
 def working_taxonomy(state: FittedState) -> WorkingTaxonomy:
     """A copy of the categories and their texts, edits included, that can be changed."""
-    return edit_log.replayed(_before_edits(state), state.edits)
+    return edit_log.replay(_before_edits(state), state.edits)
 
 
 def rebase(state: FittedState, working: WorkingTaxonomy, data: CoarseTexts, text_map: Floats) -> None:

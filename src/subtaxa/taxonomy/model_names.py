@@ -1,6 +1,6 @@
-"""A name for a category from a language model: what it is told, and what is made of its answer.
+"""Names from a language model: the question it is asked, and how its answer becomes a name.
 
-What is told is all that ever leaves the machine: see `question`.
+Nothing but the question leaves the machine: see `question`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from collections.abc import Callable, Sequence
 from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.naming import EXAMPLES, fresh_name
 
-LENGTH = 60  # characters of a name
-TEXT_LENGTH = 300  # of an example that are sent
-SIBLINGS = 50  # at most, whose names are sent
+# The longest name, in characters.
+LENGTH = 60
+# How many characters of each example are sent.
+TEXT_LENGTH = 300
+# The names of this many other categories of the label are sent at most.
+SIBLINGS = 50
 
 TASK = """\
 Below is a category of texts as JSON: the label it belongs to, its keywords, some of its texts, and the names of the
@@ -25,14 +28,16 @@ Give this category a name of 2 to 5 words, at most {LENGTH} characters, in the l
 texts have in common and what tells them from the other categories. Answer with the name only: no quotes, no
 explanation."""
 
-THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)  # models that think aloud
-JOINERS = "\u200c\u200d"  # invisible, but Persian and Hindi are misspelt without
+# Reasoning models put their thoughts before the answer.
+THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+# These characters are invisible, but Persian and Hindi need them.
+JOINERS = "\u200c\u200d"
 END = ".,;:。 "
 AROUND = " \"'`*_“”„‘’«»‹›「」『』"  # noqa: RUF001
 
 
 def question(category: Category, siblings: Sequence[Category]) -> str:
-    """What a model is asked: label, keywords and examples of the category, and what its siblings are called."""
+    """The question for a category: its label, keywords and examples, and the names of its siblings."""
     told = {
         "label": _cut(category.parent, LENGTH),
         "keywords": [_cut(word, LENGTH) for word in category.keywords],
@@ -43,7 +48,7 @@ def question(category: Category, siblings: Sequence[Category]) -> str:
 
 
 def find_name(ask: Callable[[str], str], category: Category, siblings: Sequence[Category]) -> str:
-    """A name that no sibling has, asked for once more if the first is of no use; empty if there is none."""
+    """A name that no sibling has. An unusable answer is asked for once more; the result may be empty."""
     taken = {sibling.name for sibling in siblings}
     asked = question(category, siblings)
     lines = clean(ask(asked))
@@ -52,19 +57,19 @@ def find_name(ask: Callable[[str], str], category: Category, siblings: Sequence[
         lines = clean(ask(f"{asked}\n\n{wrong}")) or lines
     name = _short(lines[0], LENGTH) if lines else ""
     if _is_taken(name, taken):
-        name = fresh_name(_short(name, LENGTH - 5), taken | {name})  # room for the number
+        name = fresh_name(_short(name, LENGTH - 5), taken | {name})  # 5 characters are left for the number.
     return name
 
 
 def clean(answer: str) -> list[str]:
-    """The lines of an answer, of which there should be one, without what is no part of a name."""
+    """The lines of an answer without quotes, bullets and thoughts. A good answer has one line."""
     lines = (_printable(line) for line in THOUGHT.sub("", answer).splitlines())
     names = (line.lstrip("#- ").strip(AROUND).rstrip(END).strip(AROUND) for line in lines)
     return [name for name in names if any(map(str.isalnum, name))]
 
 
 def _wrong(lines: Sequence[str], taken: set[str]) -> str:
-    """What to tell a model about an answer that is of no use."""
+    """What to tell the model about an unusable answer."""
     if not lines:
         return "The last answer held no name."
     if len(lines) > 1 or len(lines[0]) > LENGTH:
@@ -79,12 +84,12 @@ def _is_taken(name: str, taken: set[str]) -> bool:
 
 
 def _short(name: str, length: int) -> str:
-    """The whole words that fit; of a single long word, as much as fits."""
+    """As many whole words as fit, or the beginning of a single long word."""
     return textwrap.shorten(name, length, placeholder="").rstrip(END) or name[:length]
 
 
 def _printable(text: str) -> str:
-    """One line of visible characters."""
+    """The visible characters of a text, on one line."""
     return " ".join("".join(c for c in text if c.isprintable() or c.isspace() or c in JOINERS).split())
 
 

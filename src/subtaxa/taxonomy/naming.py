@@ -1,4 +1,4 @@
-"""Names for categories: their distinguishing words, by class-based TF-IDF among the siblings of one coarse label."""
+"""Names and keywords from class-based TF-IDF: the words that distinguish a category from its siblings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from subtaxa.runtime.arrays import Floats, Ints
 KEYWORDS = 8
 EXAMPLES = 5
 NAME_LENGTH = 40
-NAME_WORDS = 3  # a name goes on until it has this many
-READ = 2000  # characters of a text that are looked at
+# Phrases are added to a name until it has this many words.
+NAME_WORDS = 3
+# Only this many characters of a text are considered.
+READ = 2000
 
-# Words that say nothing about a topic and are missing from scikit-learn's list: contractions and the words of courtesy.
+# Words that say nothing about a topic and are missing from scikit-learn's list: contractions and polite phrases.
 CHATTER = """
 ain't aren't can't cannot couldn't didn't doesn't don't dont hadn't hasn't haven't he'd he's i'd i'll i'm i've im
 isn't it'd it'll it's ive let's she's that's there's they're they've wasn't we'd we'll we're we've weren't what's
@@ -28,26 +30,26 @@ please sorry just really still got get gets getting want wants wanted need needs
 tell say said says does did doing going gonna make one something anything thing things way let use used using come
 """
 STOP_WORDS = frozenset(ENGLISH_STOP_WORDS) | frozenset(CHATTER.split())
-# A word begins with a letter and goes on with letters, digits and the combining marks of Hindi, Thai or decomposed
-# Latin; Chinese and Japanese, which have no spaces, are taken two characters at a time.
+# A word begins with a letter and continues with letters, digits and the combining marks of Hindi, Thai or decomposed
+# Latin. Chinese and Japanese are written without spaces, so two characters at a time count as a word.
 MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
 WORD = re.compile(rf"[぀-ヿ㐀-鿿]{{1,2}}|(?<!\w)[^\W\d_](?:[\w{MARKS}]|['’-](?=\w))*")
 
 
 @dataclass(frozen=True)
 class Words:
-    """What a category is called and the words behind it."""
+    """The name of a category and its keywords."""
 
     name: str
     keywords: tuple[str, ...]
 
 
 def name_categories(texts: Sequence[str], assignment: Ints, parents: Ints) -> list[Words]:
-    """A name and keywords for each category; no two children of one label share a name."""
+    """A name and keywords for each category. No two categories of one label share a name."""
     named: list[Words | None] = [None] * len(parents)
     for parent in np.unique(parents):
         children = np.flatnonzero(parents == parent)
-        # A label with a single child has no siblings to stand out from: it is compared with all other texts.
+        # The only category of a label has no siblings, so it is compared with all other texts.
         members = np.flatnonzero(np.isin(assignment, children)) if len(children) > 1 else np.arange(len(texts))
         local = np.searchsorted(children, assignment[members])
         if len(children) == 1:
@@ -65,14 +67,14 @@ def name_categories(texts: Sequence[str], assignment: Ints, parents: Ints) -> li
 def class_tfidf(texts: Sequence[str], classes: Ints, n_classes: int) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
     """Phrases of one to three words and their class-based TF-IDF (C, V).
 
-    tf is the share of a class's texts that hold the phrase, so large classes and long texts do not drown the others;
+    tf is the share of a class's texts that contain the phrase, so that large classes and long texts do not dominate.
     idf is log(1 + C / sum of the shares).
     """
     fewest = 1 if len(texts) < 50 else 2
     counter = CountVectorizer(analyzer=_phrases, binary=True, min_df=fewest, max_features=50_000, dtype=np.float32)
     try:
         counts = counter.fit_transform(texts)  # (n, V)
-    except ValueError:  # no word in any text
+    except ValueError:  # No text contains a word.
         return np.empty(0, dtype=np.str_), np.empty((n_classes, 0))
     sizes = np.bincount(classes, minlength=n_classes)
     shares = np.stack([np.asarray(counts[classes == c].sum(0)).ravel() for c in range(n_classes)])
@@ -84,20 +86,20 @@ def class_tfidf(texts: Sequence[str], classes: Ints, n_classes: int) -> tuple[ND
 
 
 def representatives(texts: Sequence[str], features: Floats, members: Ints, centroid: Floats) -> tuple[str, ...]:
-    """Up to five different texts nearest the centre."""
+    """Up to five different texts nearest to the centroid."""
     order = members[np.argsort(-(features[members] @ centroid), kind="stable")]
     return tuple(dict.fromkeys(texts[i] for i in order.tolist()))[:EXAMPLES]
 
 
 def _phrases(text: str) -> list[str]:
-    """Runs of one to three words, stop words left out, as a reader would join them."""
+    """Phrases of one to three successive words, without stop words."""
     words = [word for word in WORD.findall(text[:READ].lower().replace("’", "'")) if word not in STOP_WORDS]
     words = [word for word in words if len(word) > 1 or not word.isascii()]
     return [" ".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)]
 
 
 def _distinct(phrases: NDArray[np.str_], scores: NDArray[np.float64]) -> tuple[str, ...]:
-    """The best phrases, each saying something that the ones before it do not."""
+    """The phrases with the highest scores. No two of them share a word."""
     kept: list[str] = []
     said: set[str] = set()
     for i in np.argsort(-scores, kind="stable")[: 40 * KEYWORDS]:
@@ -111,7 +113,7 @@ def _distinct(phrases: NDArray[np.str_], scores: NDArray[np.float64]) -> tuple[s
 
 
 def _name(keywords: Sequence[str], taken: set[str]) -> str:
-    """The first phrases that fit, more of them while the name is not unique."""
+    """A name of the first phrases that fit. More are added while the name is not unique."""
     name = ""
     for phrase in keywords:
         longer = f"{name}, {phrase}" if name else phrase
@@ -122,7 +124,7 @@ def _name(keywords: Sequence[str], taken: set[str]) -> str:
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
-    """The name, with a number behind it if it is taken."""
+    """The name, followed by a number if it is taken."""
     number = 2
     fresh = name
     while fresh in taken:
@@ -131,7 +133,7 @@ def fresh_name(name: str, taken: set[str]) -> str:
 
 
 def _stem(word: str) -> str:
-    """Enough of a stem to see that "alarms" and "alarm", "charge" and "charged" are one word."""
+    """A rough stem, so that "alarms" and "alarm", "charge" and "charged" count as one word."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

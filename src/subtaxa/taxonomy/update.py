@@ -1,7 +1,8 @@
-"""New texts for a finished run: they are filed, the categories keep their ids and names, and new ones are proposed."""
+"""New texts for a finished run. Categories keep their ids and names, and new categories are proposed."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,15 +17,31 @@ from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.editing import rebase, working_taxonomy
 from subtaxa.taxonomy.fitted_state import FittedState
 
-SMALLEST = 8  # texts of a new category, or
-SMALL = 0.1  # of the usual size of a category
+# A new category has at least this many texts.
+MIN_TEXTS = 8
+# A new category has at least this share of the median size of a category.
+MIN_SHARE = 0.1
 
 
 class Update(NamedTuple):
-    """What became of new texts: how many were filed under the categories there were, and the new categories."""
+    """The result of adding texts.
 
-    filed: int
+    Attributes
+    ----------
+    n_assigned : int
+        The number of texts that went to existing categories.
+    proposed : tuple of Category
+        The new categories.
+    """
+
+    n_assigned: int
     proposed: tuple[Category, ...]
+
+    @property
+    def filed(self) -> int:
+        """The old name of `n_assigned`."""
+        warnings.warn("`filed` is now `n_assigned`; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2)
+        return self.n_assigned
 
 
 def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | None, progress: Progress) -> Update:
@@ -33,14 +50,14 @@ def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | Non
     index, features, data = assigned.category_index, assigned.features, state.data
     parents = state.clusters.parents[index]  # (n,)
     coarse = [state.coarse_labels[i] for i in parents]
-    usual = float(np.median([c.size for c in state.taxonomy]))
+    median_size = float(np.median([c.size for c in state.taxonomy]))
     with progress.step("Looking for new categories"):
         new = new_categories(
             state.features,
             np.searchsorted(state.coarse_labels, data.labels),
             features,
             parents,
-            max(SMALLEST, round(SMALL * usual)),
+            max(MIN_TEXTS, round(MIN_SHARE * median_size)),
         )
     more_places = places_among(features, state.features, state.map, state.request.seed)  # (n, 2)
     text_map = np.concatenate([state.map, more_places])  # (N + n, 2)

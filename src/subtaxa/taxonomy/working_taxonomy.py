@@ -1,4 +1,4 @@
-"""Who is filed where, and what an edit does to it. Every check comes before any change.
+"""Categories and their texts while they are being edited. An edit is checked before it changes anything.
 
 N texts, D dimensions.
 """
@@ -18,11 +18,11 @@ from subtaxa.taxonomy.naming import fresh_name, name_categories, representatives
 
 @dataclass
 class WorkingTaxonomy:
-    """The texts of a run with their categories. Ids are never used again, whatever becomes of their category."""
+    """The texts of a run with their categories. The id of a category is never reused."""
 
     texts: Sequence[str]
-    labels: Sequence[str]  # coarse
-    rows: Ints  # (N,) of the user's file
+    labels: Sequence[str]  # coarse labels
+    rows: Ints  # (N,) rows in the user's file
     features: Floats  # (N, D)
     category: Ints  # (N,) ids
     categories: dict[int, Category]
@@ -33,101 +33,101 @@ class WorkingTaxonomy:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
 
     def members(self, category: int) -> Ints:
-        """The positions of a category's texts."""
+        """The positions of the texts of a category."""
         return np.flatnonzero(self.category == category)
 
     def positions(self, rows: Iterable[int]) -> Ints:
         """The positions of texts given by their row in the user's file."""
         order = np.argsort(self.rows, kind="stable")
         wanted = np.fromiter(rows, dtype=np.int64)
-        place = np.searchsorted(self.rows[order], wanted).clip(max=len(order) - 1)
-        found = order[place]
+        index = np.searchsorted(self.rows[order], wanted).clip(max=len(order) - 1)
+        found = order[index]
         for row in wanted[self.rows[found] != wanted]:
-            raise InputError(f"there is no text of row {row}: the rows are in the first column of the assignments")
+            raise InputError(f"no text has row {row}: the first column of the assignments lists the rows")
         return found
 
     def check(self, category: int) -> Category:
         """The category with this id."""
         if category not in self.categories:
-            raise InputError(f"there is no category {category}: see `subtaxa info` for those there are")
+            raise InputError(f"there is no category {category}: `subtaxa info` lists the categories")
         return self.categories[category]
 
     def merge(self, categories: Sequence[int]) -> None:
-        """All texts of the categories go to the first of them, which keeps its id."""
+        """Move all texts of the categories to the first of them, which keeps its id."""
         if len(set(categories)) < 2:
-            raise InputError("name two categories or more to merge")
+            raise InputError("a merge needs at least two different categories: name them")
         first, *others = (self.check(i) for i in dict.fromkeys(categories))
         for other in others:
             if other.parent != first.parent:
                 raise InputError(
                     f"{other.name!r} is below {other.parent!r} and {first.name!r} below {first.parent!r}: "
-                    "only categories of one label can be merged"
+                    "merge only categories of one label"
                 )
-        given = [c for c in (first, *others) if c.named]
+        named = [c for c in (first, *others) if c.named]
         self.category[np.isin(self.category, [c.id for c in others])] = first.id
         for other in others:
             self._drop(other.id)
-        if given:
-            self.categories[first.id] = replace(first, name=given[0].name, named=True, namer="")
+        if named:
+            self.categories[first.id] = replace(first, name=named[0].name, named=True, namer="")
         self._describe([first.id])
 
     def split(self, category: int, parts: Mapping[int, Sequence[int]]) -> None:
-        """The category's texts, by row, go to the parts; one of them has the category's own id."""
+        """Divide the texts of a category, given by row, among parts. One part keeps the id of the category."""
         parent = self.check(category).parent
-        places = {i: self.positions(rows) for i, rows in parts.items()}
-        together = np.concatenate(list(places.values())) if places else np.empty(0, dtype=np.int64)
+        positions = {i: self.positions(rows) for i, rows in parts.items()}
+        together = np.concatenate(list(positions.values())) if positions else np.empty(0, dtype=np.int64)
         if (
-            category not in places
-            or any(len(place) == 0 for place in places.values())
+            category not in positions
+            or any(len(some) == 0 for some in positions.values())
             or not np.array_equal(np.sort(together), self.members(category))
-            or any(i < self.next_id for i in places if i != category)
+            or any(i < self.next_id for i in positions if i != category)
         ):
-            raise InputError(f"the parts of category {category} are not its texts, each once")
-        for i, place in places.items():
-            self.category[place] = i
+            raise InputError(f"the parts of category {category} do not hold each of its texts once: split it again")
+        for i, some in positions.items():
+            self.category[some] = i
             if i != category:
                 self.categories[i] = Category(i, parent, "", (), (), 0)
-        self.next_id = max(self.next_id, 1 + max(places))
-        self._describe(places)
+        self.next_id = max(self.next_id, 1 + max(positions))
+        self._describe(positions)
 
     def rename(self, category: int, name: str, model: str = "") -> None:
-        """Give a category a name. A person's is kept from then on; that of a language model gives way to a person's."""
+        """Rename a category. A name from a person is final; a name from a language model (`model`) is not."""
         old, name = self.check(category), " ".join(name.split())
         if model and old.named:
-            raise InputError(f"a person named {old.name!r}: no model may name it {name!r}")
+            raise InputError(f"a person chose the name {old.name!r}: a model may not replace it with {name!r}")
         if not name:
-            raise InputError(f"the new name of {old.name!r} is empty: give it a name")
+            raise InputError(f"the new name of {old.name!r} is empty: give a name with at least one letter")
         for sibling in self.categories.values():
             if sibling.parent == old.parent and sibling.name == name and sibling.id != category:
                 raise InputError(
-                    f"{old.parent!r} has a category {name!r} already: choose another name, or merge the two"
+                    f"{old.parent!r} already has a category {name!r}: choose another name, or merge the two"
                 )
         self.categories[category] = replace(old, name=name, named=not model, namer=model)
 
     def move(self, rows: Sequence[int], to: int) -> None:
-        """File some texts, by row, under another category of their label. A category without texts is gone."""
-        target, places = self.check(to), self.positions(rows)
-        if not len(places):
-            raise InputError("name the rows of the texts to move")
-        for place in places:
-            if self.labels[place] != target.parent:
+        """Move texts, given by row, to another category of their label. A category left without texts is removed."""
+        target, positions = self.check(to), self.positions(rows)
+        if not len(positions):
+            raise InputError("no rows are given: name the rows of the texts to move")
+        for i in positions:
+            if self.labels[i] != target.parent:
                 raise InputError(
-                    f"the text of row {self.rows[place]} is marked {self.labels[place]!r} and {target.name!r} is below "
-                    f"{target.parent!r}: a text moves only within its label"
+                    f"the text in row {self.rows[i]} has the label {self.labels[i]!r} and {target.name!r} is below "
+                    f"{target.parent!r}: move a text only within its label"
                 )
-        left = set(self.category[places].tolist()) - {to}
-        self.category[places] = to
-        for i in left:
-            if not len(self.members(i)):
-                self._drop(i)
-        self._describe([i for i in (to, *sorted(left)) if i in self.categories], rename=False)
+        sources = set(self.category[positions].tolist()) - {to}
+        self.category[positions] = to
+        for source in sources:
+            if not len(self.members(source)):
+                self._drop(source)
+        self._describe([i for i in (to, *sorted(sources)) if i in self.categories], rename=False)
 
     def extend(
         self, texts: Sequence[str], labels: Sequence[str], features: Floats, category: Ints, new: Sequence[Ints]
     ) -> list[int]:
-        """File more texts under the categories there are, and some of them, by position, under new ones: their ids.
+        """Add texts to existing categories and, for the positions in `new`, to new ones. Returns the ids of these.
 
-        Rows are numbered on. Names and ids stay; sizes, words, examples and centroids follow the texts.
+        Row numbers continue. Names and ids stay; sizes, keywords, examples and centroids are updated.
         """
         n, first = len(self.texts), 1 + int(self.rows.max())
         self.texts, self.labels = [*self.texts, *texts], [*self.labels, *labels]
@@ -149,24 +149,24 @@ class WorkingTaxonomy:
         return ids
 
     def taxonomy(self) -> Taxonomy:
-        """The categories by label and falling size."""
+        """The categories, ordered by label and then by decreasing size."""
         return Taxonomy(tuple(sorted(self.categories.values(), key=lambda c: (c.parent, -c.size, c.id))))
 
     def _drop(self, category: int) -> None:
         del self.categories[category], self.centroids[category]
 
     def _describe(self, changed: Iterable[int], *, rename: bool = True) -> None:
-        """Centroid, size, words and examples of changed categories, and a name where no person gave one."""
+        """Update centroid, size, keywords and examples of changed categories, and names that no person gave."""
         ids = list(changed)
         parent = self.categories[ids[0]].parent
         children = [c.id for c in self.categories.values() if c.parent == parent]
         group = {i: number for number, i in enumerate(children)}
-        # A label with a single child has nothing else to stand out from than all other texts.
-        some = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
-        local = np.array([group.get(int(i), len(children)) for i in self.category[some]], dtype=np.int64)
+        # The only category of a label has no siblings, so it is compared with all other texts.
+        rows = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
+        local = np.array([group.get(int(i), len(children)) for i in self.category[rows]], dtype=np.int64)
         parents = np.zeros(int(local.max()) + 1, dtype=np.int64)
         parents[len(children) :] = 1
-        words = name_categories([self.texts[i] for i in some.tolist()], local, parents)
+        words = name_categories([self.texts[i] for i in rows.tolist()], local, parents)
         for i in ids:
             members = self.members(i)
             self.centroids[i] = unit(self.features[members].mean(0, keepdims=True))[0]
