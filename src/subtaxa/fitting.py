@@ -54,15 +54,7 @@ def fit_state(
     trained = _train(prepared, encoded, request.seed, folder, engine, progress)
     found = _find_categories(prepared, trained, request, progress)
     calibrated = _calibrate(prepared, trained, found, request.seed, progress)
-    with progress.step("Naming the categories"):
-        described = describe(
-            prepared.texts,
-            trained.features,
-            prepared.labels,
-            prepared.label_names,
-            found.clusters,
-            calibrated.stability,
-        )
+    described = _describe(prepared, trained, found, calibrated, progress)
     positions = text_map(trained.features, request.seed, progress)
     categorisation = _categorise(prepared, trained, described, calibrated.calibration)
     return FittedState(
@@ -134,10 +126,10 @@ class _Encoded:
 def _encode(prepared: _Prepared, progress: Progress) -> _Encoded:
     with progress.step("Loading the encoder"):
         encoder = encoder_for(prepared.settings)
-    with progress.step("Reading all texts", len(prepared.texts)) as step:
+    with progress.step("Tokenising the texts", len(prepared.texts)) as step:
         tokens = encoder.tokenise(prepared.texts, step.advance)
     sizes = fit_into_memory(Sizes.of(encoder, tokens, prepared.settings, prepared.n_categories), progress)
-    with progress.step("Comparing the words"):
+    with progress.step("Counting the words"):
         words, vocabulary = lexical_features(prepared.texts)
     return _Encoded(encoder, tokens, sizes, words, vocabulary)
 
@@ -206,9 +198,23 @@ class _Calibrated:
 
 
 def _calibrate(prepared: _Prepared, trained: _Trained, found: _Found, seed: int, progress: Progress) -> _Calibrated:
-    with progress.step("Measuring how sure they are", len(prepared.texts)) as step:
+    with progress.step("Calibrating the confidences", len(prepared.texts)) as step:
         return _Calibrated(
             *calibrate(trained.features, trained.untrained, prepared.labels, found.clusters, seed, step.advance)
+        )
+
+
+def _describe(
+    prepared: _Prepared, trained: _Trained, found: _Found, calibrated: _Calibrated, progress: Progress
+) -> Description:
+    with progress.step("Naming the categories"):
+        return describe(
+            prepared.texts,
+            trained.features,
+            prepared.labels,
+            prepared.label_names,
+            found.clusters,
+            calibrated.stability,
         )
 
 

@@ -145,8 +145,8 @@ def test_files_that_are_no_corrections_of_this_run(run: Path, capsys: pytest.Cap
     assert contents(run) == before
 
 
-def test_a_file_is_not_carried_out_twice(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_not_applied_twice(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     category = Discovery.load(run).taxonomy_[0].id
     file = written(run, {"do": "split", "category": category, "into": 2})
     assert main(["edit", str(run), file, "--quiet"]) == 0
-    assert "had 0 edits and it has 1 now" in refused(capsys, ["edit", str(run), file, "--quiet"])
+    assert "had 0 edits, and now it has 1" in refused(capsys, ["edit", str(run), file, "--quiet"])
