@@ -250,7 +250,7 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
         (["--endpoint", "http://127.0.0.1.example.org"], "unencrypted"),
         (["--model", " "], "--model is ' '"),
         (["--api-key-env", "sesame"], "--api-key-env names no variable that is set"),
-        (["--api-key-env", "TORN"], "the key has blanks"),
+        (["--api-key-env", "TORN"], "the key has spaces"),
     ],
 )
 def test_a_bad_option_is_one_sentence_and_nothing_is_sent(
