@@ -90,10 +90,10 @@ ENCODERS: dict[str, tuple[Harm, str]] = {
     "pickled weights": (only_pickled, "weights are pickled"),
     "pickled weights of a later module": (pickled_dense, r"2_Dense/pytorch_model\.bin' are pickled"),
     "a pickle": (lambda folder: evil_pickle(folder, "state.pkl"), "is code or a pickle"),
-    "code": (lambda folder: code(folder, {"auto_map": {"AutoModel": "evil.Model"}}), "asks for code.*auto_map"),
+    "code": (lambda folder: code(folder, {"auto_map": {"AutoModel": "evil.Model"}}), "asks for its own code.*auto_map"),
     "code, deeper": (
         lambda folder: code(folder, {"text_config": {"x": [{"auto_map": {"AutoModel": "evil.Model"}}]}}),
-        "asks for code.*auto_map",
+        "asks for its own code.*auto_map",
     ),
     "code for the tokenizer": (
         lambda folder: write_json(folder / "tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["evil.T", None]}}),
