@@ -1,4 +1,4 @@
-"""Files of any length: the rows go through in parts, and the result and the progress are those of the whole."""
+"""Assigning a file: any size, any columns, each text read and cleaned once."""
 
 from __future__ import annotations
 
@@ -46,13 +46,11 @@ def test_parts_make_the_same_file_and_one_step(
         frame.to_parquet(source)
     written = []
     for rows in (10_000, 7):
-        monkeypatch.setattr("subtaxa.assign.ROWS", rows)
+        monkeypatch.setattr("subtaxa.assign.CHUNK_ROWS", rows)
         target, progress = tmp_path / f"{rows}.csv", Noted()
-        count = assign_file(
-            run, source, str(target), text=None, label=None, overwrite=False, backend="torch", progress=progress
-        )
-        filing = [step for step in progress.steps if step.name == "WorkingTaxonomy the texts"]
-        assert [(step.total, step.done) for step in filing] == [(count, count)]
+        count = assign_file(run, source, target, progress=progress)
+        steps = [step for step in progress.steps if step.name == "Assigning the texts"]
+        assert [(step.total, step.done) for step in steps] == [(count, count)]
         assert count == len(TEXTS)
         written.append(pd.read_csv(target))
     pd.testing.assert_frame_equal(*written, atol=2e-4)

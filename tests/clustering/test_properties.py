@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 
 from subtaxa.clustering.clusters import cluster
 from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter
-from subtaxa.data.raw_files import clean
+from subtaxa.data.readers import iter_tables
 from subtaxa.data.tables import parquet_bytes
-from subtaxa.data.texts import CoarseTexts, iter_tables, read_texts
+from subtaxa.data.texts import CoarseTexts, read_texts
+from subtaxa.data.values import clean
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import layout
 from subtaxa.runtime import json_files
@@ -54,8 +55,8 @@ def check_read(path: Path, rows: list[tuple[str, str]]) -> None:
     assert list(zip(read.texts, read.labels, strict=True)) == kept
     assert len(read) + len(read.skipped) == len(rows)
     assert sorted([*read.rows, *(skip.row for skip in read.skipped)]) == list(range(1, len(rows) + 1))
-    (frame,) = iter_tables(path, "text")
-    assert list(frame["text"]) == [clean(text) for text, _ in rows]
+    (table,) = iter_tables(path, "text")
+    assert list(table["text"]) == [clean(text) for text, _ in rows]
 
 
 @quickly

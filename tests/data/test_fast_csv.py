@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from subtaxa import read_texts
 from subtaxa.data.readers import open_file
-from subtaxa.data.texts import _sorted_out, _without_gaps
+from subtaxa.data.texts import _usable_rows, _usable_strings
 from subtaxa.errors import InputError
 
 PIECES = ["a", "b", "é", " ", ",", ";", "\t", '"', '""', "\n", "\r", "\r\n", '","', "\u2028", "\x1c", "\ufeff"]
@@ -25,13 +25,13 @@ def check(path: Path, content: str) -> bool:
     """Whether Arrow's parser was used; then both must agree in every value and on every row that is left out."""
     path.write_bytes(content.encode())
     try:
-        table = open_file(path)
+        reader = open_file(path)
     except InputError:
         return False
-    if table.columns != ["text", "label"] or (whole := table.whole("text", "label")) is None:
+    if reader.columns != ["text", "label"] or (whole := reader.whole_columns("text", "label")) is None:
         return False
-    assert list(zip(*whole, strict=True)) == list(table.pick("text", "label"))
-    assert _without_gaps(*whole) == _sorted_out(table.pick("text", "label"))
+    assert list(zip(*whole, strict=True)) == list(reader.pairs("text", "label"))
+    assert _usable_strings(*whole) == _usable_rows(reader.pairs("text", "label"))
     return True
 
 
@@ -72,13 +72,13 @@ def test_files_by_the_standard_take_the_quick_way(
 def test_what_is_unusual_is_left_to_the_careful_reader(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "unusual.csv"
     path.write_bytes(content)
-    assert open_file(path).whole("text", "label") is None
+    assert open_file(path).whole_columns("text", "label") is None
 
 
 def test_gaps_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
     path = tmp_path / "gaps.csv"
     path.write_text('text,label\none, x \n\n"  ",x\ntwo,\n"three, and ""four""",y\n')
-    assert open_file(path).whole("text", "label") is not None
+    assert open_file(path).whole_columns("text", "label") is not None
     data = read_texts(path)
     assert data.texts == ("one", 'three, and "four"')
     assert data.labels == ("x", "y")

@@ -12,7 +12,8 @@ from helpers import fuzz_targets, hostile
 from helpers.input_files import pairs
 
 from subtaxa.data import raw_files
-from subtaxa.data.texts import iter_tables, read_texts
+from subtaxa.data.readers import iter_tables
+from subtaxa.data.texts import read_texts
 from subtaxa.errors import InputError
 
 

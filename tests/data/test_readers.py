@@ -10,7 +10,8 @@ import pytest
 from helpers.input_files import pairs, parquet, write
 
 from subtaxa.data import raw_files
-from subtaxa.data.texts import iter_tables, read_texts
+from subtaxa.data.readers import iter_tables
+from subtaxa.data.texts import read_texts
 from subtaxa.errors import InputError
 
 CSV = b"text,label\nhello,a\nworld,b\n"
@@ -178,7 +179,7 @@ def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     paths = path, write(tmp_path, "a.parquet", b"x")
     monkeypatch.setattr(Path, "open", denied)
     for name in paths:
-        with pytest.raises(InputError, match=rf"{name.name} may not be read by this user"):
+        with pytest.raises(InputError, match=rf"{name.name} cannot be read by this user"):
             read_texts(name)
 
 
@@ -192,8 +193,12 @@ def test_decompression_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(read_texts(path)) == 50_000
 
 
-def frames(path: Path, text: str | None = None, size: int = 50_000) -> list[list[list[object]]]:
-    return [[list(frame.columns), *frame.to_numpy().tolist()] for frame in iter_tables(path, text, chunk_rows=size)]
+def chunks_of(path: Path, text: str | None = None, size: int = 50_000) -> list[list[list[object]]]:
+    """The names and the rows of each chunk."""
+    return [
+        [list(table.names), *map(list, zip(*map(table.__getitem__, table.names), strict=True))]
+        for table in iter_tables(path, text, chunk_rows=size)
+    ]
 
 
 TABLES = {
@@ -216,11 +221,13 @@ TABLES = {
 @pytest.mark.parametrize("size", [1, 2, 50_000])
 def test_iter_tables(tmp_path: Path, name: str, data: bytes | str, rows: list[list[object]], size: int) -> None:
     chunks = [rows[i : i + size] for i in range(0, len(rows), size)]
-    assert frames(write(tmp_path, name, data), size=size) == [[["id", "text"], *chunk] for chunk in chunks]
+    assert chunks_of(write(tmp_path, name, data), size=size) == [[["id", "text"], *chunk] for chunk in chunks]
 
 
 def test_iter_tables_keeps_every_row_of_a_plain_list_of_texts(tmp_path: Path) -> None:
-    assert frames(write(tmp_path, "a.csv", 'anything\nx; y\n\n"z\nz"\n')) == [[["anything"], ["x; y"], [""], ["z\nz"]]]
+    assert chunks_of(write(tmp_path, "a.csv", 'anything\nx; y\n\n"z\nz"\n')) == [
+        [["anything"], ["x; y"], [""], ["z\nz"]]
+    ]
 
 
 def test_iter_tables_keeps_whole_numbers_and_the_index_of_parquet(tmp_path: Path) -> None:
@@ -250,7 +257,7 @@ def test_iter_tables_keeps_whole_numbers_and_the_index_of_parquet(tmp_path: Path
 def test_iter_tables_loses_no_row_silently(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     path = write(tmp_path, name, data)
     with pytest.raises(InputError) as caught:
-        frames(path, size=1)
+        chunks_of(path, size=1)
     assert message.format(path) in str(caught.value)
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from helpers.input_files import pairs, parquet, write
 
-from subtaxa.data.texts import CoarseTexts, Skipped, read_texts, resolve_text_column
+from subtaxa.data.columns import text_column
+from subtaxa.data.texts import CoarseTexts, Skipped, read_texts
 from subtaxa.errors import InputError
 
 ROWS = "text,label\nx,a\n ,a\ny, \nz,a,b,c\nshort\n\nw,b\n,\n"
@@ -228,11 +229,11 @@ def test_bad_lists(texts: list[str], labels: list[str], message: str) -> None:
         (["title", "body"], "body", "body"),
     ],
 )
-def test_resolve_text_column(columns: list[str], text: str | None, expected: str) -> None:
-    assert resolve_text_column(pd.Index(columns), text) == expected
+def test_text_column(columns: list[str], text: str | None, expected: str) -> None:
+    assert text_column(pd.Index(columns), text) == expected
 
 
 def test_the_import_is_cheap() -> None:
-    code = "import sys, subtaxa.texts; print([m for m in ('torch', 'pandas', 'pyarrow', 'numpy') if m in sys.modules])"
+    code = "import sys, subtaxa.data.texts; print([m for m in ('torch', 'pandas', 'pyarrow', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

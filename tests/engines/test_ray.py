@@ -1,4 +1,4 @@
-"""A real Ray on this machine: training that survives the death of a worker, and filing by partition."""
+"""A real Ray on this machine: training that survives the death of a worker, and assignment by partition."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
 ) -> None:
     from subtaxa.engines import ray_assign
 
-    monkeypatch.setattr(ray_assign, "ROWS", 60)
+    monkeypatch.setattr(ray_assign, "PARTITION_ROWS", 60)
     out = tmp_path / "assigned"
     command = ["assign", str(run[0]), f"{corpus}/**/*.parquet", "--text", "text", "--out", str(out), "--quiet"]
     command += ["--engine", "ray", "--workers", "2"]
@@ -176,10 +176,10 @@ def test_a_pipeline_of_ones_own_gets_the_same_columns(run: tuple[Path, Killer], 
     from subtaxa.engines.ray_assign import assign_dataset
 
     rows = pd.read_parquet(corpus / "b.parquet")
-    filed = assign_dataset(ray.data.from_pandas(rows), run[0], label="label", workers=1).to_pandas()
+    assigned = assign_dataset(ray.data.from_pandas(rows), run[0], label="label", workers=1).to_pandas()
     model = Discovery.load(run[0])
-    assert filed["category_id"].tolist() == model.predict(rows["text"].tolist(), rows["label"].tolist()).tolist()
-    assert filed["category_label"].tolist() == rows["label"].tolist()
+    assert assigned["category_id"].tolist() == model.predict(rows["text"].tolist(), rows["label"].tolist()).tolist()
+    assert assigned["category_label"].tolist() == rows["label"].tolist()
 
 
 def test_without_ray_the_user_is_told_what_to_type(

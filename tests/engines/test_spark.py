@@ -15,7 +15,7 @@ TEXTS, LABELS, _ = planted_corpus(20)
 
 
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed: pip install pyspark, with Java 17")
-def test_the_udf_files_as_the_model_does(
+def test_the_udf_assigns_as_the_model_does(
     quick: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -28,8 +28,8 @@ def test_the_udf_files_as_the_model_does(
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     try:
         frame = session.createDataFrame([(i, text) for i, text in enumerate(TEXTS)], "number long, text string")
-        filed = frame.select("number", assign_udf(run)("text").alias("filed")).select("number", "filed.*")
-        rows = {row["number"]: row for row in filed.collect()}
+        assigned = frame.select("number", assign_udf(run)("text").alias("found")).select("number", "found.*")
+        rows = {row["number"]: row for row in assigned.collect()}
     finally:
         session.stop()
     assert len(rows) == len(TEXTS)

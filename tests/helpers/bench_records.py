@@ -10,7 +10,7 @@ import numpy as np
 
 from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3
 from subtaxa.bench.records import MAP, Job, Record, identity, write_record
-from subtaxa.data.tables import original
+from subtaxa.data.tables import unescape_formula
 
 COUNTS = {
     "hwu64": (18, 64, 8_954, 1_031),
@@ -142,7 +142,7 @@ def whole_benchmark(root: Path) -> list[Record]:
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
-        return [{key: original(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        return [{key: unescape_formula(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
 def row_of(path: Path, **wanted: str) -> dict[str, str]:

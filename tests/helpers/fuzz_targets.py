@@ -46,7 +46,8 @@ def reader(name: str) -> Target:
     """Read the bytes as the texts of a file with this name, and as a table in chunks."""
 
     def target(data: bytes) -> None:
-        from subtaxa.data.texts import iter_tables, read_texts
+        from subtaxa.data.readers import iter_tables
+        from subtaxa.data.texts import read_texts
 
         path = _folder() / name
         path.write_bytes(data)
@@ -59,8 +60,8 @@ def reader(name: str) -> Target:
         except SubtaxaError as error:
             str(error).encode("utf-8", "surrogateescape")
         try:
-            for frame in iter_tables(path, chunk_rows=100):
-                assert len(frame)
+            for table in iter_tables(path, chunk_rows=100):
+                assert len(table)
         except SubtaxaError:
             pass
 

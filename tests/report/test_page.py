@@ -263,7 +263,7 @@ def test_bad_corrections_change_nothing(reader: Reader, run: Path, tmp_path: Pat
 
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return [{key: tables.original(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        return [{key: tables.unescape_formula(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
 def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) -> None:  # noqa: F811

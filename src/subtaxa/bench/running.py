@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import math
 import platform
 import shutil
@@ -20,7 +18,7 @@ from subtaxa.bench.datasets import Dataset
 from subtaxa.bench.peak_memory import PeakMemory
 from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
 from subtaxa.bench.scoring import Score
-from subtaxa.data.tables import neutral
+from subtaxa.data.tables import csv_text
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.lexical import concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
@@ -190,12 +188,8 @@ def _map(features: Floats, dataset: Dataset, seed: int) -> str:
     perplexity = min(30.0, max(1.0, (len(features) - 1) / 3))
     with threadpool_limits(1, "openmp"):  # Several threads would sum in varying order.
         places = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)  # (N, 2)
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["x", "y", "coarse", "fine"])
-    for (x, y), coarse, fine in zip(places, dataset.test.coarse, dataset.test.fine, strict=True):
-        rows.writerow([f"{x:.2f}", f"{y:.2f}", neutral(coarse), neutral(fine)])
-    return out.getvalue()
+    columns = {"x": places[:, 0], "y": places[:, 1], "coarse": dataset.test.coarse, "fine": dataset.test.fine}
+    return csv_text(columns, decimals=2)
 
 
 def _seconds(history: History, whole: float, resumed: bool) -> dict[str, Any]:

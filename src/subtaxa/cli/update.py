@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,18 +62,18 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
 
 def _read(file: Path, text: str | None, label: str | None) -> tuple[list[str], list[str] | None]:
     """The texts of the file that are not blank, and their labels if there is a column of them."""
-    from subtaxa.data.texts import iter_tables, resolve_text_column
+    from subtaxa.data.columns import text_and_known_label
+    from subtaxa.data.readers import open_file
 
     texts: list[str] = []
     labels: list[str] = []
-    for frame in iter_tables(file, text):
-        column = resolve_text_column(list(map(str, frame.columns)), text, str(file))
-        if label is not None and label not in frame.columns:
-            raise InputError(f"there is no column {label!r} in {file}, only {', '.join(map(str, frame.columns))}")
-        filled = [bool(str(value).strip()) for value in frame[column]]
-        texts += [str(value) for value, some in zip(frame[column], filled, strict=True) if some]
+    reader = open_file(file)
+    text, label = text_and_known_label(reader.columns, text, label, reader.name)
+    for table in reader.tables(text):
+        filled = [bool(value.strip()) for value in table[text]]
+        texts += compress(table[text], filled)
         if label is not None:
-            labels += [str(value).strip() for value, some in zip(frame[label], filled, strict=True) if some]
+            labels += [str(value).strip() for value in compress(table[label], filled)]
     if not texts:
         raise InputError(f"{str(file)!r} contains no texts: there is nothing to add")
     return texts, None if label is None else labels

@@ -1,7 +1,7 @@
-"""CSV and TSV by Arrow's parser, for the files of which it makes just what the careful reader (readers.py) makes.
+"""CSV and TSV by Arrow's parser, for files that it reads exactly as the careful reader in readers.py does.
 
-Those are UTF-8 files whose rows all have as many fields as the header, and whose quotes stand where the standard has
-them: around a field, doubled inside. Anything else is left to the careful reader, which also knows what to say of it.
+These are UTF-8 files in which all rows have as many fields as the header, and in which quotes enclose a field or are
+doubled inside one. All other files are left to the careful reader, which also explains what is wrong with them.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from pathlib import Path
 
 import numpy as np
 
-LARGEST = 2**28  # bytes: the whole file is held in memory, more than once
+# The largest file that is read, in bytes: the parser holds it in memory more than once.
+MAX_BYTES = 2**28
 _QUOTE, _BREAKS = ord('"'), (ord("\n"), ord("\r"))
 
 
 def two_columns(
     path: Path, delimiter: str, width: int, chosen: tuple[int, int], longest: int
 ) -> tuple[list[str], list[str]] | None:
-    """The values of two columns below the header, none over the `longest`, or None if this needs the careful reader."""
-    if path.stat().st_size > LARGEST:
+    """The values of two columns, or None if the careful reader is needed, as for a value over `longest` characters."""
+    if path.stat().st_size > MAX_BYTES:
         return None
     content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    if b"\0" in content or not (_is_text(content) and _is_regular(content, delimiter)):
+    if b"\0" in content or not (_is_utf8(content) and _has_standard_quotes(content, delimiter)):
         return None
-    return _parsed(content, delimiter, width, chosen, longest)
+    return _parse(content, delimiter, width, chosen, longest)
 
 
-def _is_text(content: bytes) -> bool:
-    """Whether all bytes are UTF-8, those of the columns that nobody asks for too."""
+def _is_utf8(content: bytes) -> bool:
+    """Whether all bytes are UTF-8, including those of columns that are not read."""
     import pyarrow as pa
 
     ends = pa.py_buffer(np.array([0, len(content)], dtype=np.int64))
@@ -39,26 +40,26 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def _is_regular(content: bytes, delimiter: str) -> bool:
-    """Whether each quote opens a field, closes one, or is one of two inside a field."""
+def _has_standard_quotes(content: bytes, delimiter: str) -> bool:
+    """Whether each quote opens a field, closes one, or is doubled inside one."""
     if b'"' not in content:
         return True
     values = np.frombuffer(content, dtype=np.uint8)
     places = np.flatnonzero(values == _QUOTE)
-    breaks = np.flatnonzero(np.diff(places) != 1)  # between two runs of quotes
+    breaks = np.flatnonzero(np.diff(places) != 1)  # The last quote of each run of adjacent quotes but the last run.
     first, last = places[np.r_[0, breaks + 1]], places[np.r_[breaks, len(places) - 1]]
-    odd = (last - first) % 2 == 0  # all but one of such a run are in twos
+    odd = (last - first) % 2 == 0  # A run of odd length opens or closes a field; the other quotes come in pairs.
     first, last = first[odd], last[odd]
     if len(first) % 2:
         return False
     border = np.zeros(256, dtype=bool)
     border[[ord(delimiter), *_BREAKS]] = True
     before, after = first[::2] - 1, last[1::2] + 1
-    before, after = before[before >= 0], after[after < len(values)]  # the ends of the file are borders, too
+    before, after = before[before >= 0], after[after < len(values)]  # The ends of the file are borders.
     return bool(border[values[before]].all() and border[values[after]].all())
 
 
-def _parsed(
+def _parse(
     content: bytes, delimiter: str, width: int, chosen: tuple[int, int], longest: int
 ) -> tuple[list[str], list[str]] | None:
     import pyarrow as pa
@@ -67,17 +68,19 @@ def _parsed(
 
     names = [str(i) for i in range(width)]
     text, label = (names[i] for i in chosen)
-    few = pa.dictionary(pa.int32(), pa.string())  # labels: the strings that differ, and which of them each row has
+    distinct = pa.dictionary(pa.int32(), pa.string())  # Labels repeat, so each is stored once.
     try:
         table = csv.read_csv(
             pa.BufferReader(content),
             csv.ReadOptions(column_names=names),
             csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content),
             csv.ConvertOptions(
-                include_columns=[text, label], column_types={text: pa.string(), label: few}, strings_can_be_null=False
+                include_columns=[text, label],
+                column_types={text: pa.string(), label: distinct},
+                strings_can_be_null=False,
             ),
         )
-    except pa.ArrowInvalid:  # rows of another width, mostly
+    except pa.ArrowInvalid:  # Most often a row with another number of fields.
         return None
     texts, labels = table.column(text), table.column(label).unify_dictionaries()
     different = labels.chunk(0).dictionary if labels.num_chunks else pa.array([], pa.string())

@@ -1,6 +1,6 @@
-"""Raw readers: a CSV, TSV, JSONL or Parquet file as a `Table` that can be gone over again.
+"""Readers: the rows of a CSV, TSV, JSON Lines or Parquet file, which can be read more than once.
 
-What can be wrong with the rows of a file (quotes, JSON, Parquet) is raised here, what with its bytes in raw_files.py.
+Errors about rows (quotes, JSON, Parquet) are raised here, errors about bytes in raw_files.py.
 """
 
 from __future__ import annotations
@@ -14,64 +14,84 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from subtaxa.data import raw_files
-from subtaxa.data.raw_files import check_expansion, clean, empty, encoding_of, lines_of, open_text, readable
+from subtaxa.data.columns import text_column
+from subtaxa.data.raw_files import check_expansion, empty, encoding_of, lines_of, open_text, readable
+from subtaxa.data.tables import Table
+from subtaxa.data.values import CleanTexts, clean, is_missing, is_nested, shortened
 from subtaxa.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Pair = tuple[Any, Any]
+CHUNK_ROWS = 50_000
 KINDS = {"csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 SUPPORTED = ".csv, .tsv, .tab, .jsonl, .ndjson (each also with .gz) and .parquet"
-# Fed to the csv reader after the last line: swallowed only by a quote that never closes. No file can know it.
+# The csv reader gets this line after the last one. It is random, so that no file can contain it.
+# Only a quote that is never closed makes it part of a value.
 _END = f"\0end of file {secrets.token_hex()}\0"
 
 
-class Table:
-    """Named columns whose rows can be read as (text, label) pairs, or whole in chunks."""
+class Reader:
+    """Named columns whose rows can be read as (text, label) pairs, or with all columns as tables."""
 
     def __init__(self, name: str, columns: list[str]) -> None:
         self.name, self.columns = name, columns
 
-    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
-        """For each row its two values, or a string: why the row cannot be used."""
+    def pairs(self, text: str, label: str) -> Iterator[Pair | str]:
+        """The text and the label of each row, or a string that says why the row cannot be used."""
         raise NotImplementedError
 
-    def count(self) -> int:
-        """How many rows there are."""
-        raise NotImplementedError
-
-    def whole(self, text: str, label: str) -> tuple[list[str], list[str]] | None:
-        """Both columns at once, as `pick` would give them, where that is quicker: `clean` strings without any gap."""
+    def whole_columns(self, text: str, label: str) -> tuple[list[str], list[str]] | None:
+        """What `pairs` gives as two lists of clean strings, where that is faster and no row is unusable."""
         return None
 
-    def cells(self, text: str) -> Iterator[list[Any]]:
-        """All values of each row, as strings outside the text column; a row that would be lost is an error."""
+    def count(self) -> int:
+        """The number of rows."""
         raise NotImplementedError
 
-    def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
-        """All columns, `size` rows at a time."""
-        import pandas as pd
+    def rows(self, text: str) -> Iterator[Sequence[Any]]:
+        """The values of each row, all but the text as strings. A row that cannot be read is an error."""
+        raise NotImplementedError
 
-        rows = self.cells(text)
+    def tables(self, text: str, size: int = CHUNK_ROWS) -> Iterator[Table]:
+        """All rows and columns, `size` rows at a time. No row is left out; the texts are clean strings.
+
+        A missing text is "". The other values are strings too, or have the types of a Parquet file.
+        """
+        done = 0
+        for table in self._tables(text, size):
+            columns, index = list(table.columns), table.names.index(text)
+            columns[index] = _clean_texts(table[text], done + 1, self.name)
+            done += len(table)
+            yield Table(table.names, tuple(columns))
+        if not done:
+            raise InputError(f"{self.name} has no rows below its column names; add at least one text")
+
+    def _tables(self, text: str, size: int) -> Iterator[Table]:
+        rows, names = self.rows(text), tuple(self.columns)
         while block := list(islice(rows, size)):
-            yield pd.DataFrame(block, columns=self.columns, dtype=object)
+            yield Table(names, tuple(map(list, zip(*block, strict=True))))
 
 
-class CsvTable(Table):
-    """CSV or TSV as Python's csv module reads it: quotes around a field, doubled quotes inside, line breaks in quotes."""
+def _clean_texts(values: Sequence[Any], first_row: int, name: str) -> CleanTexts:
+    for row, value in enumerate(values, first_row):
+        if is_nested(value):
+            raise InputError(f"row {row} of {name} has a text that is not a string, {shortened(value)}; correct it")
+    return CleanTexts("" if is_missing(value) else clean(str(value)) for value in values)
+
+
+class CsvReader(Reader):
+    """CSV or TSV as Python's csv module reads it: a quoted field may hold delimiters, line breaks, doubled quotes."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
-        super().__init__(str(path), next(self._rows(), []))
+        super().__init__(str(path), next(self._records(), []))
         if not self.columns:
             raise empty(path)
 
-    def _rows(self) -> Iterator[list[str]]:
-        """The header and then every row that is not blank; a blank line in a one-column file is an empty text."""
+    def _records(self) -> Iterator[list[str]]:
+        """The header, then every row that is not blank; in a file of one column, a blank line is an empty text."""
         csv.field_size_limit(raw_files.MAX_FIELD)
         with open_text(self.path) as stream:
             rows = lines_of(stream, self.path)
@@ -98,12 +118,12 @@ class CsvTable(Table):
                 raise InputError(f"{problem}; {fix}") from None
 
     def count(self) -> int:
-        return sum(1 for _ in self._rows()) - 1
+        return sum(1 for _ in self._records()) - 1
 
     def _delimiter(self, first: str) -> str:
         return "\t" if self.kind == "tsv" else "," if "," in first else max(",;\t|", key=first.count)
 
-    def whole(self, text: str, label: str) -> tuple[list[str], list[str]] | None:
+    def whole_columns(self, text: str, label: str) -> tuple[list[str], list[str]] | None:
         from subtaxa.data.fast_csv import two_columns
 
         if self.path.suffix.lower() == ".gz" or not encoding_of(self.path).startswith("utf-8"):
@@ -117,34 +137,38 @@ class CsvTable(Table):
         with readable(self.path):
             return two_columns(self.path, comma, width, chosen, raw_files.MAX_FIELD)
 
-    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+    def pairs(self, text: str, label: str) -> Iterator[Pair | str]:
         i, j, width = self.columns.index(text), self.columns.index(label), len(self.columns)
-        for row in islice(self._rows(), 1, None):
+        for row in islice(self._records(), 1, None):
             yield (row[i], row[j]) if len(row) == width else self._ragged(row)
 
-    def cells(self, text: str) -> Iterator[list[Any]]:
+    def rows(self, text: str) -> Iterator[Sequence[Any]]:
         width = len(self.columns)
-        for n, row in enumerate(islice(self._rows(), 1, None), 1):
+        for n, row in enumerate(islice(self._records(), 1, None), 1):
             if len(row) > width:
-                raise InputError(f"row {n} of {self.path} is a {self._ragged(row)}; take out the extra delimiters")
+                raise InputError(f"row {n} of {self.path} is a {self._ragged(row)}; remove the extra delimiters")
             yield row + [""] * (width - len(row))
 
     def _ragged(self, row: list[str]) -> str:
         return f"ragged row ({len(row)} field{'s' * (len(row) != 1)}, expected {len(self.columns)})"
 
 
-class JsonTable(Table):
-    """JSON Lines: one object per line, whose columns are all the keys of all the objects."""
+class JsonLinesReader(Reader):
+    """JSON Lines: one object per line. The columns are the keys of all objects, so the file is read once for them."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(str(path), list(dict.fromkeys(key for row in self._rows() for key in row or ())))
+        self.path, self._count = path, 0
+        keys: dict[str, None] = {}
+        for record in self._records():
+            keys.update(dict.fromkeys(record or ()))
+            self._count += 1
+        super().__init__(str(path), list(keys))
         if not self.columns:
             fix = "write one object per line, as `jq -c '.[]'` makes of a JSON array"
             raise InputError(f"{path} has no line that is a JSON object with keys; {fix}")
 
-    def _rows(self) -> Iterator[dict[str, Any] | None]:
-        """The object of every line that is not blank, or None where there is none."""
+    def _records(self) -> Iterator[dict[str, Any] | None]:
+        """The object on each line that is not blank, or None if the line is not an object."""
         with open_text(self.path) as stream:
             for line in lines_of(stream, self.path):
                 if line.strip():
@@ -155,15 +179,14 @@ class JsonTable(Table):
                     yield row if isinstance(row, dict) else None
 
     def count(self) -> int:
-        with open_text(self.path) as stream:
-            return sum(1 for line in lines_of(stream, self.path) if line.strip())
+        return self._count
 
-    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
-        for row in self._rows():
+    def pairs(self, text: str, label: str) -> Iterator[Pair | str]:
+        for row in self._records():
             yield "invalid JSON" if row is None else (row.get(text), row.get(label))
 
-    def cells(self, text: str) -> Iterator[list[Any]]:
-        for n, row in enumerate(self._rows(), 1):
+    def rows(self, text: str) -> Iterator[Sequence[Any]]:
+        for n, row in enumerate(self._records(), 1):
             if row is None:
                 raise InputError(f"row {n} of {self.path} is invalid JSON; write one object per line")
             yield [row.get(name) if name == text else self._string(row.get(name)) for name in self.columns]
@@ -174,8 +197,8 @@ class JsonTable(Table):
         return "" if value is None else clean(text)
 
 
-class ParquetTable(Table):
-    """Parquet, read batch by batch with its own types; the whole file or some of its row groups."""
+class ParquetReader(Reader):
+    """Parquet, read batch by batch with its types; the whole file, or some of its row groups."""
 
     def __init__(self, path: Path, row_groups: Sequence[int] | None = None) -> None:
         self.path, self.row_groups = path, row_groups
@@ -189,18 +212,18 @@ class ParquetTable(Table):
 
         with readable(self.path), self.path.open("rb") as stream:
             try:
-                file = pq.ParquetFile(stream, buffer_size=2**20)  # else a column of a row group is held whole
+                file = pq.ParquetFile(stream, buffer_size=2**20)  # Without it, whole columns are buffered.
                 groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
                 check_expansion(self.path, sum(group.total_byte_size for group in groups))
                 yield file
             except InputError:
                 raise
-            except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:  # so damage shows
+            except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:
                 reason = repr(str(error).partition("\n")[0])
                 raise InputError(f"{self.path} is not a complete Parquet file ({reason}); write it again") from error
 
     def _batches(self, file: Any, size: int, **options: Any) -> Iterator[Any]:
-        """Some rows at a time, as long as there are not far more of them than the size of the file explains."""
+        """Some rows at a time; a file that unpacks to far more bytes than it has is refused."""
         unpacked = 0
         for batch in file.iter_batches(size, **options):
             unpacked += batch.nbytes
@@ -211,19 +234,20 @@ class ParquetTable(Table):
         with self._file() as file:
             return int(file.metadata.num_rows)
 
-    def pick(self, text: str, label: str) -> Iterator[Pair | str]:
+    def pairs(self, text: str, label: str) -> Iterator[Pair | str]:
         with self._file() as file:
             for batch in self._batches(file, 1024, columns=[text, label]):
                 yield from zip(batch.column(text).to_pylist(), batch.column(label).to_pylist(), strict=True)
 
-    def chunks(self, text: str, size: int) -> Iterator[pd.DataFrame]:
+    def _tables(self, text: str, size: int) -> Iterator[Table]:
         with self._file() as file:
             for batch in self._batches(file, size, row_groups=self.row_groups):
-                yield batch.to_pandas(integer_object_nulls=True, ignore_metadata=True)
+                batch.validate(full=True)
+                yield Table(tuple(batch.schema.names), tuple(batch.columns))
 
 
-def open_file(path: str | os.PathLike[str]) -> Table:
-    """The table in a file, read by the ending of its name."""
+def open_file(path: str | os.PathLike[str]) -> Reader:
+    """The reader of a file, chosen by the ending of its name."""
     path = Path(path)
     with readable(path):
         info = path.stat()
@@ -235,8 +259,20 @@ def open_file(path: str | os.PathLike[str]) -> Table:
         raise empty(path)
     kind = KINDS.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
     if kind == "parquet" and path.suffix.lower() != ".gz":
-        return ParquetTable(path)
-    encoding_of(path)  # what the file is by its first bytes says more than an unknown ending
+        return ParquetReader(path)
+    encoding_of(path)  # An error about the first bytes is more helpful than one about an unknown ending.
     if kind in ("csv", "tsv", "jsonl"):
-        return JsonTable(path) if kind == "jsonl" else CsvTable(path, kind)
+        return JsonLinesReader(path) if kind == "jsonl" else CsvReader(path, kind)
     raise InputError(f"{path} ends in none of the supported {SUPPORTED}; convert or rename it")
+
+
+def iter_tables(
+    path: str | os.PathLike[str],
+    text: str | None = None,
+    *,
+    chunk_rows: int = CHUNK_ROWS,
+    row_groups: Sequence[int] | None = None,
+) -> Iterator[Table]:
+    """All rows and columns of a file of new texts, `chunk_rows` at a time; of Parquet, optionally some row groups."""
+    reader = open_file(path) if row_groups is None else ParquetReader(Path(path), row_groups)
+    return reader.tables(text_column(reader.columns, text, reader.name), chunk_rows)

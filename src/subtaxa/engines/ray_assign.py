@@ -1,8 +1,8 @@
-"""WorkingTaxonomy a corpus of Parquet files on a Ray cluster, by Ray Data.
+"""Assign a corpus of Parquet files on a Ray cluster, with Ray Data.
 
-A partition is a few row groups of one input file. A worker reads it chunk by chunk, files the texts and writes one
-output file, whole or not at all: no worker holds more than a chunk, the next partition is handed out when a worker is
-free (Ray Data's back-pressure), and a run that was stopped goes on with the partitions that are not there yet.
+A partition is a few row groups of one input file. A worker reads it chunk by chunk, assigns the texts and writes one
+output file, whole or not at all. No worker holds more than a chunk. A worker gets its next partition when it is free
+(Ray Data's back-pressure). A run that was stopped continues with the partitions that have no output file yet.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from subtaxa.assign import Assigner
-from subtaxa.data.tables import write_frames
-from subtaxa.data.texts import iter_tables, resolve_text_column
+from subtaxa.data.columns import text_and_known_label, unused_names
+from subtaxa.data.readers import ParquetReader
+from subtaxa.data.tables import write_tables
+from subtaxa.data.values import is_missing
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import layout
@@ -30,14 +32,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from ray.data import Dataset
 
-ROWS = 100_000  # of a partition, unless a single row group has more
-CHUNK = 10_000  # rows that a worker holds
-IDENTITY = "_subtaxa.json"  # what the files beside it were made with; readers of Parquet folders pass it by
+PARTITION_ROWS = 100_000  # The largest number of rows of a partition, unless one row group has more.
+CHUNK_ROWS = 10_000  # The number of rows that a worker holds.
+IDENTITY = "_subtaxa.json"  # What the output files were made with. Readers of Parquet folders ignore the leading "_".
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Some row groups of an input file, and the file that their rows go to."""
+    """Some row groups of an input file, and the output file for their rows."""
 
     path: str
     row_groups: list[int]
@@ -45,7 +47,7 @@ class Partition:
     out: str
 
     def done(self) -> bool:
-        """Whether the output is there with as many rows."""
+        """Whether the output file exists and has as many rows."""
         import pyarrow.parquet as pq
 
         return Path(self.out).exists() and pq.read_metadata(self.out).num_rows == self.rows
@@ -53,7 +55,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class RayAssign:
-    """How a corpus is filed: by how many workers, and where."""
+    """The number of Ray workers that assign a corpus, and the address of the cluster."""
 
     workers: int = 2
     gpus_per_worker: int = 0
@@ -70,7 +72,10 @@ class RayAssign:
         overwrite: bool,
         progress: Progress,
     ) -> tuple[int, int]:
-        """File the rows of all files of the pattern into `out`; how many rows, and how many partitions were there."""
+        """Assign the rows of all files that match the pattern, and write them to the folder `out`.
+
+        Returns the number of rows, and the number of partitions that an earlier run had already written.
+        """
         partitions = plan(pattern, out, text, label)
         _open(out, _identity(run, text, label), overwrite)
         left = [partition for partition in partitions if overwrite or not partition.done()]
@@ -93,7 +98,7 @@ class RayAssign:
         items = ray.data.from_items([asdict(partition) for partition in left], override_num_blocks=len(left))
         given = (str(run.resolve()), text, label)
         needed = replace(self, workers=min(self.workers, len(left)))
-        yield from items.map(_FilePartition, fn_constructor_args=given, **_pool(needed)).iter_rows()
+        yield from items.map(_AssignPartition, fn_constructor_args=given, **_pool(needed)).iter_rows()
 
 
 def assign_dataset(
@@ -106,12 +111,12 @@ def assign_dataset(
     gpus_per_worker: int = 0,
     batch_size: int = 1024,
 ) -> Dataset:
-    """A `ray.data` dataset with the category columns of `subtaxa assign`, for a pipeline of one's own.
+    """Add the assignment columns of `subtaxa assign` to a `ray.data` dataset in your own pipeline.
 
-    Each worker takes a CPU; the rest of the pipeline needs some, too.
+    Each worker takes one CPU; leave some for the rest of the pipeline.
     """
     return dataset.map_batches(
-        _FileBatch,
+        _AssignBatch,
         fn_constructor_args=(str(Path(run).resolve()), text, label),
         batch_size=batch_size,
         batch_format="pandas",
@@ -120,17 +125,15 @@ def assign_dataset(
 
 
 def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[Partition]:
-    """The partitions of all files, of which only the footers are read; the folders below the pattern's are kept."""
+    """The partitions of all files. Only the footers are read. Folders below the pattern's own are kept in the output."""
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
         raise InputError(f"there is no file {pattern!r}: give Parquet files, in quotes, like 'corpus/*.parquet'")
-    root = os.path.dirname(re.split(r"[*?\[]", pattern)[0])  # of the part without wildcards
+    root = os.path.dirname(re.split(r"[*?\[]", pattern)[0])  # The folder before the first wildcard.
     partitions = []
     for path in paths:
         columns, sizes = _footer(path)
-        resolve_text_column(columns, text, str(path))
-        if label is not None and label not in columns:
-            raise InputError(f"there is no column {label!r} in {path}, only {', '.join(columns)}")
+        text_and_known_label(columns, text, label, str(path))
         target = (out / path.relative_to(root)).resolve()
         for groups in _grouped(sizes):
             name = f"{path.stem}-{groups[0]:05d}.parquet"
@@ -140,11 +143,11 @@ def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[P
 
 
 def _footer(path: Path) -> tuple[list[str], list[int]]:
-    """The columns of a Parquet file, and how many rows each of its row groups has."""
+    """The columns of a Parquet file, and the number of rows of each row group."""
     import pyarrow.parquet as pq
 
     if path.suffix.lower() != ".parquet":
-        raise InputError(f"{path} is not Parquet, which --engine ray reads: convert it, or leave --engine out")
+        raise InputError(f"{path} is not Parquet, the only format of --engine ray: convert it, or omit --engine")
     try:
         with pq.ParquetFile(path) as file:
             groups = range(file.num_row_groups)
@@ -154,10 +157,10 @@ def _footer(path: Path) -> tuple[list[str], list[int]]:
 
 
 def _grouped(sizes: list[int]) -> Iterator[list[int]]:
-    """Successive row groups, by their number, that have about `ROWS` rows together; empty ones are left out."""
+    """Adjacent row groups, by number, with at most `PARTITION_ROWS` rows together; empty ones are left out."""
     groups: list[int] = []
     for number, size in enumerate(sizes):
-        if groups and sum(sizes[group] for group in groups) + size > ROWS:
+        if groups and sum(sizes[group] for group in groups) + size > PARTITION_ROWS:
             yield groups
             groups = []
         if size:
@@ -167,7 +170,7 @@ def _grouped(sizes: list[int]) -> Iterator[list[int]]:
 
 
 def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
-    """Make the folder; one that holds anything else than an earlier part of the same work is refused."""
+    """Create the output folder; one that holds anything but a part of the same output is refused."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{str(out)!r} is a file: name a folder")
     file = out / IDENTITY
@@ -175,28 +178,28 @@ def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
         raise InputError(f"{str(out)!r} holds other files: name a new folder")
     if file.exists() and not overwrite and layout.read_json(file) != identity:
         raise InputError(
-            f"{str(out)!r} was begun with another run or other columns: name a new folder or add --overwrite"
+            f"{str(out)!r} was started with another run or other columns: name a new folder or add --overwrite"
         )
     out.mkdir(parents=True, exist_ok=True)
     write_whole(file, json_text(identity).encode())
 
 
 def _identity(run: Path, text: str | None, label: str | None) -> dict[str, Any]:
-    layout.read_run(run)  # a folder that is no run is refused
+    layout.read_run(run)  # A folder that is not a run is refused.
     digest = hashlib.sha256(b"".join((run / name).read_bytes() for name in (layout.TAXONOMY, layout.CLUSTERS)))
     return {"run": digest.hexdigest(), "text": text, "label": label}
 
 
 def _pool(engine: RayAssign) -> dict[str, Any]:
-    """Actors that load the run once each."""
+    """Options of Ray Data for a pool of actors, each of which loads the run once."""
     import ray
 
     gpus = {"num_gpus": engine.gpus_per_worker} if engine.gpus_per_worker else {}
     return {"compute": ray.data.ActorPoolStrategy(size=engine.workers), "num_cpus": 1, **gpus}
 
 
-class _FileBatch:
-    """In a worker: frames with their category columns."""
+class _AssignBatch:
+    """In a worker: adds the assignment columns to DataFrames."""
 
     def __init__(self, run: str, text: str | None, label: str | None) -> None:
         import torch
@@ -206,26 +209,29 @@ class _FileBatch:
             self.assigner.model.encoder_.to(torch.device("cuda"))
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return self.assigner.with_categories(frame, str(self.text), self.label)
+        text, label = text_and_known_label(map(str, frame.columns), self.text, self.label, "the dataset")
+        texts = ["" if is_missing(value) else str(value) for value in frame[text]]
+        labels = None if label is None else [str(value).strip() for value in frame[label]]
+        found = self.assigner.assign(texts, labels)
+        names = unused_names(found, frame.columns)
+        return frame.assign(**{names[name]: values for name, values in found.items()})
 
 
-class _FilePartition(_FileBatch):
-    """In a worker: one partition from file to file. A user error is an answer; the others are Ray's to handle."""
+class _AssignPartition(_AssignBatch):
+    """In a worker: reads one partition and writes its output file. User errors are returned, others left to Ray."""
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         partition = Partition(**row)
         try:
-            return {"rows": self._file(partition), "error": ""}
+            return {"rows": self._assign(partition), "error": ""}
         except SubtaxaError as error:
             return {"rows": 0, "error": str(error)}
 
-    def _file(self, partition: Partition) -> int:
-        target, groups = Path(partition.out), [int(group) for group in partition.row_groups]
-        frames = iter_tables(partition.path, self.text, chunk_rows=CHUNK, row_groups=groups)
+    def _assign(self, partition: Partition) -> int:
+        target = Path(partition.out)
+        reader = ParquetReader(Path(partition.path), [int(group) for group in partition.row_groups])
+        text, label = text_and_known_label(reader.columns, self.text, self.label, reader.name)
+        tables = (self.assigner.assign_table(table, text, label) for table in reader.tables(text, CHUNK_ROWS))
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(target) as sink:
-            return write_frames((self._filed(frame, partition) for frame in frames), sink, ".parquet")
-
-    def _filed(self, frame: pd.DataFrame, partition: Partition) -> pd.DataFrame:
-        column = resolve_text_column(list(map(str, frame.columns)), self.text, partition.path)
-        return self.assigner.with_categories(frame, column, self.label)
+            return write_tables(tables, sink, ".parquet")

@@ -1,4 +1,7 @@
-"""Assigning texts in Spark: `frame.select("*", assign_udf("run")("text").alias("filed")).select("*", "filed.*")`."""
+"""Assign texts in Spark.
+
+`frame.select("*", assign_udf("run")("text").alias("assigned")).select("*", "assigned.*")`
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,14 @@ from typing import Any
 import pandas as pd
 
 from subtaxa.assign import Assigner
+from subtaxa.data.tables import SPARK_SCHEMA
 from subtaxa.errors import SettingError
-
-COLUMNS = "category_id long, category string, category_label string, confidence double, outlier string"
 
 
 def assign_udf(run: str | Path) -> Any:
     """A pandas UDF from a column of texts to a struct with the columns of `subtaxa assign`.
 
-    The folder must be one that all executors see; each Python worker reads it once for all batches of a task.
+    All executors must be able to read the folder. Each Python worker loads it once for all batches of a task.
     """
     try:
         from pyspark.sql.functions import pandas_udf
@@ -28,6 +30,6 @@ def assign_udf(run: str | Path) -> Any:
     def assign(batches: Iterator[pd.Series]) -> Iterator[pd.DataFrame]:
         assigner = Assigner(folder)
         for texts in batches:
-            yield pd.DataFrame(assigner.columns(["" if text is None else str(text) for text in texts]))
+            yield pd.DataFrame(assigner.assign(["" if text is None else str(text) for text in texts]))
 
-    return pandas_udf(assign, COLUMNS)
+    return pandas_udf(assign, SPARK_SCHEMA)

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subtaxa.data.raw_files import MAX_FIELD
-from subtaxa.data.tables import original
+from subtaxa.data.tables import unescape_formula
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import schema
 from subtaxa.runtime import json_files
@@ -217,7 +217,7 @@ def _assignment_rows(folder: Path, columns: list[str]) -> dict[str, list[Any]]:
             with table.open(encoding="utf-8", newline="") as file:
                 csv.field_size_limit(MAX_FIELD + 1)
                 rows = list(csv.DictReader(file))
-            found = {n: [int(row[n]) if n == "row" else original(row[n]) for row in rows] for n in columns}
+            found = {n: [int(row[n]) if n == "row" else unescape_formula(row[n]) for row in rows] for n in columns}
     except FileNotFoundError as error:
         raise InputError(f"{str(table)!r} is missing: the run folder is not complete, run discover again") from error
     except (csv.Error, KeyError, TypeError, AttributeError, ValueError, OSError) as error:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from subtaxa.data.raw_files import clean
+from subtaxa.data.values import CleanTexts, clean
 from subtaxa.encoders.lexical import concatenated
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats
@@ -61,8 +61,10 @@ class MemoryReader(TextReader):
         return self._vocabulary
 
 
-def as_texts(texts: Sequence[str]) -> list[str]:
-    """The texts as every reader cleans them."""
+def as_texts(texts: Sequence[str]) -> CleanTexts:
+    """A caller's list as clean strings; texts that a reader has already cleaned are returned as they are."""
+    if isinstance(texts, CleanTexts):
+        return texts
     if isinstance(texts, (str, bytes)):
         raise InputError(f"texts is a single string, {str(texts)[:40]!r}: give a list of strings")
-    return [clean(str(text)) for text in texts]
+    return CleanTexts(clean(str(text)) for text in texts)
