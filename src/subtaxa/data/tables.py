@@ -27,6 +27,8 @@ ASSIGNMENT_COLUMNS = {
     "confidence": "double",
     "outlier": "string",
 }
+# The columns of a run folder's assignments. The label of a text is also the label of its category.
+RUN_ASSIGNMENT_COLUMNS = ("row", "text", "label", *(name for name in ASSIGNMENT_COLUMNS if name != "category_label"))
 _SPARK_TYPES = {"int64": "long", "string": "string", "double": "double"}
 SPARK_SCHEMA = ", ".join(f"{name} {_SPARK_TYPES[kind]}" for name, kind in ASSIGNMENT_COLUMNS.items())
 

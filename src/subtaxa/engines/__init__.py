@@ -1,7 +1,7 @@
-"""Where a training or a filing runs when one process is not enough. Nothing here imports an engine by itself.
+"""Engines: training and assignment in more than one process. An engine's library is imported only when it is used.
 
-`torchrun.py` takes part in what `torchrun` or `accelerate launch` started; `ray_fit.py` trains and `ray_assign.py`
-files texts on a Ray cluster (`pip install 'subtaxa[cluster]'`).
+`torchrun.py` trains in the processes that `torchrun` or `accelerate launch` started. `ray_fit.py` trains and
+`ray_assign.py` assigns texts on a Ray cluster (`pip install 'subtaxa[cluster]'`). `spark.py` assigns texts in Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ENGINES = ("local", "ray")
 
 
 def check_ray() -> None:
-    """Refuse to go on without Ray, and keep Ray from reporting how it is used."""
+    """Raise an error if Ray is not installed, and turn off Ray's usage statistics."""
     from importlib.util import find_spec
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

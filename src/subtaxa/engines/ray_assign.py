@@ -125,7 +125,7 @@ def assign_dataset(
 
 
 def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[Partition]:
-    """The partitions of all files. Only the footers are read. Folders below the pattern's own are kept in the output."""
+    """The partitions of all files, of which only the footers are read; folders below the pattern's own are kept."""
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
         raise InputError(f"there is no file {pattern!r}: give Parquet files, in quotes, like 'corpus/*.parquet'")

@@ -1,5 +1,8 @@
-"""Training on a Ray cluster, by Ray Train. The driver, where the user typed, reads, clusters and writes; the workers
-run `learn` together. When one of them dies, Ray starts them all again and they go on from the last checkpoint."""
+"""Train on a Ray cluster, with Ray Train.
+
+The driver, where the user typed the command, reads, clusters and writes. The workers run `learn` together. If one of
+them dies, Ray starts all of them again, and they continue from the last checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from subtaxa.runtime.progress import LineProgress, Progress
 from subtaxa.training import checkpoint
 from subtaxa.training.fit_encoder import Job, Outcome, encoder_for, learn
 
-FAILURES = 3  # that a run survives
+MAX_FAILURES = 3  # The number of times that the workers are started again.
 
 
 @dataclass(frozen=True)
 class RayFit:
-    """An engine: `learn`, on workers of a Ray cluster. The checkpoint's folder must be one that all of them see."""
+    """An engine that runs `learn` on the workers of a Ray cluster. All of them must see the checkpoint's folder."""
 
     workers: int = 2
     gpus_per_worker: int = 0
@@ -41,14 +44,14 @@ class RayFit:
             found = self._run(ray.put(_portable(job)), folder, quiet=not isinstance(progress, LineProgress))
         if "error" in found:
             raise SubtaxaError(found["error"])
-        weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's own are read-only
+        weights = {name: torch.tensor(values) for name, values in found["weights"].items()}  # Ray's arrays are read-only.
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.eval()
         before, after = (torch.tensor(found[name]) for name in ("before", "after"))
         return Outcome(found["history"], before, after, found["judged"], found["words_kept"])
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
-        """What the first worker returns."""
+        """Train, and return the result of the first worker."""
         from ray.train import FailureConfig, RunConfig, ScalingConfig
         from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -60,14 +63,14 @@ class RayFit:
             scaling_config=ScalingConfig(num_workers=self.workers, use_gpu=gpus > 0, resources_per_worker=each),
             torch_config=TorchConfig("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout_s=int(TIMEOUT.total_seconds())),
             run_config=RunConfig(
-                name="ray", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=FAILURES)
+                name="ray", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=MAX_FAILURES)
             ),
         )
         return trainer.fit().return_value
 
 
 def _work(given: dict[str, Any]) -> dict[str, Any]:
-    """In each worker: a share of the training. A user error is no failure of the worker, which would be tried again."""
+    """In each worker: do a share of the training. A user error is returned: if it were raised, Ray would try again."""
     import ray
 
     job: Job = ray.get(given["job"])
@@ -80,14 +83,14 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
     if not first:
         return {}
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
-    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}  # Ray does not take tensors back
+    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}  # Ray does not return tensors.
     learned = {"history": outcome.history, "judged": outcome.judged, "words_kept": outcome.words_kept}
     return {"weights": weights, **features, **learned}
 
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray Train leaves its handler of Ctrl-C behind, which would start Ray anew."""
+    """Restore the Ctrl-C handler: Ray Train leaves its own behind, which would start Ray again."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -98,7 +101,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _folder(job: Job) -> Iterator[Path]:
-    """Where Ray keeps its own files of the run: beside the checkpoint, with which they are removed."""
+    """The folder for Ray's own files: beside the checkpoint, and removed with it."""
     if job.folder is not None:
         yield job.folder
         return
@@ -107,7 +110,7 @@ def _folder(job: Job) -> Iterator[Path]:
 
 
 def _portable(job: Job) -> Job:
-    """The job with paths that are right in any working directory."""
+    """The job with absolute paths, which are valid in any working directory."""
     encoder = Path(job.settings.encoder)
     settings = replace(job.settings, encoder=str(encoder.resolve())) if encoder.is_dir() else job.settings
     return replace(job, settings=settings, folder=job.folder and job.folder.resolve())

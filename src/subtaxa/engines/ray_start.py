@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, or starting Ray on this machine for as long as the command runs."""
+"""Connect to a Ray cluster, or start Ray on this machine until the command ends."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from subtaxa.engines import check_ray
 from subtaxa.errors import SettingError
 
-ATTEMPTS = 3
+ATTEMPTS = 3  # Ray allows itself 30 seconds to start, which is not always enough on a busy machine.
 
 
 @contextmanager
 def connected(address: str | None, workers: int) -> Iterator[None]:
-    """While open, Ray is there. One that the caller has started already is used and left running."""
+    """Connect to Ray while the context is open. If the caller has already started Ray, it is used and left running."""
     check_ray()
     import ray
 
@@ -26,14 +26,14 @@ def connected(address: str | None, workers: int) -> Iterator[None]:
     here: dict[str, Any] = {
         "num_cpus": max(os.cpu_count() or 1, workers),
         "include_dashboard": False,
-        "runtime_env": {"worker_process_setup_hook": _hush},
+        "runtime_env": {"worker_process_setup_hook": _silence_placement_warnings},
     }
     try:
-        _try(lambda: ray.init(address or "local", logging_level=logging.WARNING, **({} if address else here)))
+        _retry(lambda: ray.init(address or "local", logging_level=logging.WARNING, **({} if address else here)))
     except ConnectionError as error:
         raise SettingError(
-            f"cannot join a Ray cluster at {address!r}: start one there with ray start --head, "
-            "and set RAY_AUTH_MODE=token if it asks for a token"
+            f"cannot connect to a Ray cluster at {address!r}: start one there with ray start --head, "
+            "and set RAY_AUTH_MODE=token if it requires a token"
         ) from error
     try:
         yield
@@ -41,8 +41,8 @@ def connected(address: str | None, workers: int) -> Iterator[None]:
         ray.shutdown()
 
 
-def _try(start: Callable[[], Any]) -> None:
-    """Ray gives itself half a minute to start, which is not always enough on a busy machine."""
+def _retry(start: Callable[[], Any]) -> None:
+    """Start Ray, and try again if it timed out."""
     for left in reversed(range(ATTEMPTS)):
         try:
             start()
@@ -52,6 +52,6 @@ def _try(start: Callable[[], Any]) -> None:
                 raise
 
 
-def _hush() -> None:
-    """Without a dashboard, Ray Train complains every second that it cannot ask it."""
+def _silence_placement_warnings() -> None:
+    """Without a dashboard, Ray Train warns every second that it cannot reach one."""
     logging.getLogger("ray.train.v2._internal.execution.controller.placement_group_cleaner").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""One command in several processes, started by `torchrun` or `accelerate launch`: the first leads, the others help."""
+"""Train in the processes that `torchrun` or `accelerate launch` started: the first one leads, the others help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, lear
 
 @contextmanager
 def leading() -> Iterator[Engine]:
-    """In the first process: an engine that trains with the others. If it is never used, they are sent home."""
+    """In the first process: an engine that trains together with the others. If it is not used, the others are released."""
     used = False
 
     def together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
@@ -26,7 +26,7 @@ def leading() -> Iterator[Engine]:
 
     try:
         yield together
-    except KeyboardInterrupt:  # the launcher stops the others as well
+    except KeyboardInterrupt:  # The launcher stops the others as well.
         used = True
         raise
     finally:
@@ -36,9 +36,9 @@ def leading() -> Iterator[Engine]:
 
 
 def take_part() -> None:
-    """In the other processes: wait for the training, do a share of it, and leave."""
+    """In the other processes: wait for the training, do a share of it, and return."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # while waiting there is nothing to save
+        signal.signal(number, signal.SIG_DFL)  # There is nothing to save while waiting.
     with processes.group():
         job: Job | None = processes.broadcast(lambda: None)
         if job is not None:

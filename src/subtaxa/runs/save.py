@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from subtaxa.clustering.label_errors import suspect_labels
-from subtaxa.data.tables import csv_text, parquet_bytes
+from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
 from subtaxa.runs import layout
@@ -145,15 +145,16 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
         "keywords": [", ".join(c.keywords) for c in taxonomy],
         "examples": [" | ".join(c.examples) for c in taxonomy],
     }
-    assignments = {
-        "row": list(data.rows),
-        "text": list(data.texts),
-        "label": list(data.labels),
-        "category_id": [int(i) for i in state.labels],
-        "category": [of[int(i)].name for i in state.labels],
-        "confidence": [float(p) for p in state.confidences],
-        "outlier": ["yes" if out else "no" for out in state.outliers.tolist()],
-    }
+    columns = (
+        data.rows,
+        data.texts,
+        data.labels,
+        state.labels,
+        [of[int(i)].name for i in state.labels],
+        state.confidences,
+        ["yes" if out else "no" for out in state.outliers.tolist()],
+    )
+    assignments = dict(zip(RUN_ASSIGNMENT_COLUMNS, columns, strict=True))
     parquet = data.source.endswith(".parquet")
     table = parquet_bytes(assignments) if parquet else csv_text(assignments).encode()
     return {
