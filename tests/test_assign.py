@@ -16,8 +16,8 @@ from subtaxa.data.tables import ASSIGNMENT_COLUMNS
 from subtaxa.data.texts import read_texts
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError
-from subtaxa.taxonomy import text_reader
 from subtaxa.runtime.progress import Progress, Step
+from subtaxa.taxonomy import text_reader
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
 
