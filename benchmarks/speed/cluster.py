@@ -121,7 +121,7 @@ def assign(run: Path, copies: int) -> None:
     from subtaxa.engines import ray_assign
     from subtaxa.engines.ray_start import connected
 
-    ray_assign.ROWS = size = 250
+    ray_assign.PARTITION_ROWS = size = 250
     rates = {}
     with tempfile.TemporaryDirectory() as folder, connected(None, 2):
         rows = pd.concat([pd.read_csv(EXAMPLE)[["message"]]] * copies, ignore_index=True)

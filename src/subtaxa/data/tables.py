@@ -10,7 +10,7 @@ import datetime
 import decimal
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -149,7 +149,7 @@ class ParquetWriter(TableWriter):
             self._writer.close()
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[IO[bytes]], TableWriter]] = {
     ".csv": CsvWriter,
     ".tsv": partial(CsvWriter, delimiter="\t"),
     ".jsonl": JsonLinesWriter,

@@ -14,7 +14,7 @@ from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, lear
 
 @contextmanager
 def leading() -> Iterator[Engine]:
-    """In the first process: an engine that trains together with the others. If it is not used, the others are released."""
+    """In the first process: an engine that trains with the others. If it is not used, they are released."""
     used = False
 
     def together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
