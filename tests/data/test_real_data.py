@@ -10,7 +10,7 @@ import numpy as np
 
 from subtaxa import Discovery, read_texts
 from subtaxa.bench.scoring import score, score_example
-from subtaxa.cli.demo import EXAMPLE
+from subtaxa.data.example import FOLDER, example_texts
 
 
 def hwu64(path: Path) -> tuple[list[str], list[str]]:
@@ -31,8 +31,8 @@ def test_a_tenth_of_hwu64(benchmark_data: Path) -> None:
 
 
 def test_the_example_is_what_it_says() -> None:
-    data = read_texts(EXAMPLE / "support.csv", "message", "department")
-    with (EXAMPLE / "support_fine.csv").open(newline="", encoding="utf-8") as file:
+    data = example_texts()
+    with (FOLDER / "support_fine.csv").open(newline="", encoding="utf-8") as file:
         fine = [row["fine"] for row in csv.DictReader(file)]
     assert len(data) == len(fine) >= 1200
     assert data.skipped == ()
@@ -47,7 +47,7 @@ def test_the_example_is_what_it_says() -> None:
 
 
 def test_the_example_is_clustered_far_above_chance() -> None:
-    data = read_texts(EXAMPLE / "support.csv", "message", "department")
+    data = example_texts()
     model = Discovery(50, epochs=0).fit(data)
-    acc = float(score_example(model, EXAMPLE / "support_fine.csv").split("ACC ")[1].split()[0])
+    acc = float(score_example(model, FOLDER / "support_fine.csv").split("ACC ")[1].split()[0])
     assert acc > 50

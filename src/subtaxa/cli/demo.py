@@ -24,9 +24,9 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.data.texts import read_texts
+    from subtaxa.data.example import example_texts
 
-    model = fit_run.fit_and_save(options, lambda: read_texts(EXAMPLE / "support.csv", "message", "department"))
+    model = fit_run.fit_and_save(options, example_texts)
     if model is not None:
         from subtaxa.bench.scoring import score_example
 
