@@ -74,7 +74,8 @@ def hook():
     before(save, "render_report", "rendering the report")
     before(layout, "_sync", "moving results into place")
 step, note = progress.Progress.step, progress.Step.note
-PHASES = {"Starting up": "importing", "Pretraining on the labels": "pretraining", "Writing the run": "writing results"}
+PHASES = {"Starting up": "importing", "Writing the run": "writing results"}
+PHASES["Pretraining on the coarse labels"] = "pretraining"
 @contextmanager
 def logged_step(self, name, total=0):
     global current

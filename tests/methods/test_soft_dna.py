@@ -83,7 +83,7 @@ def slow_weights(method: SoftDNA, lists: list[list[int]], base: float) -> list[d
     """The weight of each kept neighbour, by loops: reciprocal pairs of one category, weighted by rank."""
     labels = method.data.labels.tolist()
     most = min(method.k, max(labels.count(label) for label in labels))
-    found = method.find()
+    found = method.balanced_categories()
     own = labels if found is None else found.nearest(method.queue.rows.numpy(), method.data.labels.numpy())
     return [
         {j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j] and own[i] == own[j]}
@@ -214,7 +214,7 @@ def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
     assert method.mined is not None
     indices, stages = method.mined
     assert set(stages) == {"label", "reciprocal", "category"}
-    found = method.find()
+    found = method.balanced_categories()
     assert found is not None
     own = found.nearest(unit(method.compared().numpy()), method.data.labels.numpy())
     for i, kept in enumerate(stages["category"]):
@@ -249,12 +249,12 @@ def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch
     assert set(method.mined[1]) == {"label", "reciprocal"}
 
 
-@pytest.mark.parametrize(("epochs", "settling"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
-def test_the_last_quarter(epochs: int, settling: list[int]) -> None:
+@pytest.mark.parametrize(("epochs", "expected"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
+def test_the_last_quarter(epochs: int, expected: list[int]) -> None:
     method = SoftDNA(settings_for("default", epochs=epochs))
-    assert not any(map(method.settling, range(epochs)))  # words do not count
+    assert not any(map(method.in_category_phase, range(epochs)))  # words do not count
     method.word_weight = 0.5
-    assert [epoch for epoch in range(epochs) if method.settling(epoch)] == settling
+    assert [epoch for epoch in range(epochs) if method.in_category_phase(epoch)] == expected
 
 
 @pytest.mark.parametrize("neighbours", [1, 2, 1000])

@@ -304,7 +304,7 @@ def test_pretraining_has_charts_of_its_own() -> None:
         assert all(before[0] < after[0] for before, after in pairwise(chart.points))
     page = Page(render_report(replace(report_data(taxonomy(1)), history=history)))
     check_structure(page)
-    assert "Pretraining on the labels" in page.text()
+    assert "Pretraining on the coarse labels" in page.text()
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def _train(
     )
     before = watcher.epoch()
     history, learner = train(encoder, data, settings, seed, progress, checkpoint, watcher)
-    with progress.step("Placing all texts", len(tokens) + len(test_tokens)) as step:
+    with progress.step("Encoding all texts", len(tokens) + len(test_tokens)) as step:
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
     weight = learner.words_kept()
     if vocabulary is not None and weight:

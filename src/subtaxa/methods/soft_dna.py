@@ -58,8 +58,12 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         begun = time.perf_counter()
-        found = processes.broadcast(self.find)
-        log = self.settle(found) if found is not None and self.settling(epoch) else self.look_around(epoch, found)
+        found = processes.broadcast(self.balanced_categories)
+        log = (
+            self.use_category_positives(found)
+            if found is not None and self.in_category_phase(epoch)
+            else self.use_neighbour_positives(epoch, found)
+        )
         return {
             "word_weight": self.word_weight,
             "even": float(found is not None),
@@ -67,35 +71,35 @@ class SoftDNA(QueueMethod):
             "retrieval_seconds": time.perf_counter() - begun,
         }
 
-    def find(self) -> Clusters | None:
-        """The categories as they look now, if they are of one size."""
+    def balanced_categories(self) -> Clusters | None:
+        """The categories found with the current features, or None unless they have about the same size."""
         return self.data.balanced_categories(unit(self.compared().cpu().numpy()), self.judged)
 
-    def look_around(self, epoch: int, found: Clusters | None) -> dict[str, float]:
-        """Pull each text to its neighbours in the coming epoch."""
+    def use_neighbour_positives(self, epoch: int, found: Clusters | None) -> dict[str, float]:
+        """In the next epoch, the positives of a text are its neighbours."""
         neighbours = self.retrieve()
-        stages = {"label": neighbours.valid, "reciprocal": self.trust(neighbours)}  # (N, k) each
+        stages = {"label": neighbours.valid, "reciprocal": self.reciprocal_mask(neighbours)}  # (N, k) each
         if found is not None:
             stages["category"] = stages["reciprocal"] & self.same_category(neighbours, found)
         kept = list(stages.values())[-1]
-        fade = rank_weights(kept.shape[1], self.fade(epoch), kept.device)  # (k,)
-        self.positives, self.weights = neighbours.indices, kept * fade
+        decay = rank_weights(kept.shape[1], self.rank_decay(epoch), kept.device)  # (k,)
+        self.positives, self.weights = neighbours.indices, kept * decay
         self.mined = neighbours.indices, stages
         return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}
 
     def same_category(self, neighbours: Neighbours, found: Clusters) -> Tensor:
-        """The neighbours (N, k) that are found in the text's own category."""
+        """Which neighbours (N, k) are in the category of the text itself."""
         rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
         own = torch.from_numpy(found.nearest(rows, labels)).to(neighbours.indices.device)  # (N,)
         return label_filter(neighbours.indices, own)
 
-    def settling(self, epoch: int) -> bool:
-        """Whether this is the last quarter of the epochs, and the words still have something to say."""
+    def in_category_phase(self, epoch: int) -> bool:
+        """Whether this is the last quarter of the epochs and words still have a weight."""
         epochs = int(self.settings.epochs)
         return self.word_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
 
-    def settle(self, found: Clusters) -> dict[str, float]:
-        """Pull each text to those of its found category in the coming epoch."""
+    def use_category_positives(self, found: Clusters) -> dict[str, float]:
+        """In the next epoch, the positives of a text are the texts of its category."""
         rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
         fellows, sure = members(rows, labels, found)  # (N, k) each
         self.positives, self.weights = (torch.from_numpy(part).to(self.encoder.device) for part in (fellows, sure))
@@ -103,7 +107,7 @@ class SoftDNA(QueueMethod):
         return {"kept": float((sure > 0).sum(1).mean())}
 
     def refresh(self, epoch: int) -> None:
-        """The queue takes the features of all texts as they are, not of views."""
+        """Fill the queue with the features of all texts, not of views."""
         known = self.data.untrained if epoch == 0 else None
         self.fill(self.encoder.features(self.data.tokens) if known is None else known, epoch)
 
@@ -113,8 +117,10 @@ class SoftDNA(QueueMethod):
         self.judge(epoch)
 
     def weigh_words(self, epoch: int) -> float:
-        """How much the words count in this epoch: never more than in the first, and as much where the encoder reads
-        only the beginning of most texts, since the words see the rest."""
+        """The weight of the words in this epoch, at most that of the first epoch.
+
+        It stays the same where the encoder reads only the beginning of most texts, because words cover the rest.
+        """
         if self.data.words is None:
             return 0.0
         if epoch > 0 and self.cut:
@@ -127,16 +133,16 @@ class SoftDNA(QueueMethod):
 
     @property
     def cut(self) -> bool:
-        """Whether the encoder reads only the beginning of most texts: they are as long as the longest."""
+        """Whether the encoder truncates most texts: they are as long as the longest."""
         lengths = self.data.tokens.lengths
         return float((lengths == lengths.max()).float().mean()) > 0.5
 
     def words_kept(self) -> float:
-        """No more than the features once these are trained, and nothing where the encoder reads the texts whole."""
+        """At most the weight of the trained features, and 0 where the encoder reads whole texts."""
         return min(1.0, self.word_limit) if self.cut else 0.0
 
     def compared(self) -> Tensor:
-        """What texts are compared by (N, D) or (N, D + W)."""
+        """The rows by which texts are compared, (N, D) or (N, D + W)."""
         return (
             self.queue.rows
             if self.data.words is None
@@ -147,16 +153,16 @@ class SoftDNA(QueueMethod):
         rows = self.compared()
         return retrieve_within(rows, rows, self.data.labels, self.k)
 
-    def trust(self, neighbours: Neighbours) -> Tensor:
-        """The pairs (N, k) that name each other."""
+    def reciprocal_mask(self, neighbours: Neighbours) -> Tensor:
+        """Which neighbours (N, k) have the text on their own list."""
         return reciprocal_filter(neighbours.indices, neighbours.valid, self.data.labels)
 
-    def fade(self, epoch: int) -> float:
-        """The last of k neighbours counts one in this many times as much as the first."""
+    def rank_decay(self, epoch: int) -> float:
+        """The weight of the first of k neighbours divided by that of the last."""
         return base_at(epoch, int(self.settings.epochs))
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """The M-step: towards the neighbours and away from the queue, which then takes the batch's features."""
+        """The M-step: pull each text to its positives and away from the rest of the queue."""
         queries = F.normalize(self.query(batch), dim=1)  # (B, D)
         self.latest = queries.detach()
         alignment, uniformity = multi_positive_nce(

@@ -20,49 +20,49 @@ from subtaxa.training.momentum import update_momentum
 
 
 class WithoutWeights(SoftDNA):
-    """The default with every kept neighbour counting the same."""
+    """The default with equal weights for all kept neighbours."""
 
-    def fade(self, epoch: int) -> float:
+    def rank_decay(self, epoch: int) -> float:
         return 1.0
 
 
 class WithoutFlattening(SoftDNA):
-    """The default with weights as sharp in all epochs as in the first."""
+    """The default with the weights of the first epoch in all epochs."""
 
-    def fade(self, epoch: int) -> float:
-        return super().fade(0)
+    def rank_decay(self, epoch: int) -> float:
+        return super().rank_decay(0)
 
 
 class WithoutWords(SoftDNA):
-    """The default with texts compared by their features alone."""
+    """The default without words: texts are compared by their features alone."""
 
     def weigh_words(self, epoch: int) -> float:
         return 0.0
 
 
-class WithoutSettling(SoftDNA):
-    """The default with neighbours to the end."""
+class WithoutCategoryPositives(SoftDNA):
+    """The default without category positives: neighbours are used in all epochs."""
 
-    def settling(self, epoch: int) -> bool:
+    def in_category_phase(self, epoch: int) -> bool:
         return False
 
 
-class WithoutEvenness(SoftDNA):
-    """The default that trains as if categories were never of one size."""
+class WithoutBalancedCategories(SoftDNA):
+    """The default without balanced categories in training."""
 
-    def find(self) -> Clusters | None:
+    def balanced_categories(self) -> Clusters | None:
         return None
 
 
 class WithoutReciprocity(SoftDNA):
     """The default without the reciprocal filter."""
 
-    def trust(self, neighbours: Neighbours) -> Tensor:
+    def reciprocal_mask(self, neighbours: Neighbours) -> Tensor:
         return neighbours.valid
 
 
 class WithoutSearchInside(SoftDNA):
-    """The default with neighbours from the whole queue, then the label filter, as in DNA."""
+    """The default with neighbours from the whole queue and then the label filter, as in DNA."""
 
     def retrieve(self) -> Neighbours:
         rows = self.compared()
@@ -71,9 +71,7 @@ class WithoutSearchInside(SoftDNA):
 
 
 class WithoutRefresh(SoftDNA):
-    """The default without reading all texts anew before each epoch.
-
-    The queue's rows are then of views, and up to an epoch old."""
+    """The default without encoding all texts before each epoch: the queue's rows are of views, up to an epoch old."""
 
     def refresh(self, epoch: int) -> None:
         if epoch == 0:
@@ -83,7 +81,7 @@ class WithoutRefresh(SoftDNA):
 
 
 class WithMomentum(SoftDNA):
-    """The default with DNA's momentum encoder, which writes the queue."""
+    """The default with DNA's momentum encoder, which provides the rows of the queue."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -106,8 +104,8 @@ VARIANTS = {
     "soft-dna-equal-weights": WithoutWeights,
     "soft-dna-sharp-weights": WithoutFlattening,
     "soft-dna-no-words": WithoutWords,
-    "soft-dna-no-settling": WithoutSettling,
-    "soft-dna-uneven": WithoutEvenness,
+    "soft-dna-no-settling": WithoutCategoryPositives,
+    "soft-dna-uneven": WithoutBalancedCategories,
     "soft-dna-one-sided": WithoutReciprocity,
     "soft-dna-whole-queue": WithoutSearchInside,
     "soft-dna-no-refresh": WithoutRefresh,

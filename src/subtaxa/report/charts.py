@@ -80,7 +80,7 @@ def phases(history: History) -> list[Phase]:
     """The phases of training that took place, in order."""
     pretraining = [row for row in history if row.get("pretraining")]
     training = [row for row in history if not row.get("pretraining")]
-    parts = {"Pretraining on the labels": pretraining, "Training": training}
+    parts = {"Pretraining on the coarse labels": pretraining, "Training": training}
     return [
         Phase(name, rows, tuple(columns(rows)), tuple(history_charts(rows))) for name, rows in parts.items() if rows
     ]

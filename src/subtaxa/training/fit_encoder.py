@@ -75,7 +75,7 @@ def train(
         # `schedule_length` stretches the method's schedule only; pretraining has a schedule of its own.
         own = settings.with_(schedule_length=before.defaults.get("schedule_length", 1.0))
         trainer = Trainer(own, seed, progress, folder and folder / "pretraining.safetensors")
-        rows = trainer.run("Pretraining on the labels", before(own), encoder, data, settings.pretrain_epochs)
+        rows = trainer.run("Pretraining on the coarse labels", before(own), encoder, data, settings.pretrain_epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
         data = replace(data, untrained=None)  # The encoder has changed, so these features are out of date.
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
@@ -91,12 +91,12 @@ def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
     if job.sizes is not None:
         encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
     reserved = 0 if job.sizes is None else job.sizes.need
-    with progress.step("Placing all texts before training", 2 * count) as step:
+    with progress.step("Encoding all texts before training", 2 * count) as step:
         tokens = encoder.cache_frozen(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
     data = replace(data, tokens=tokens, untrained=before)
     history, learner = train(encoder, data, job.settings, job.seed, progress, job.folder)
-    with progress.step("Placing all texts", count) as step:
+    with progress.step("Encoding all texts", count) as step:
         try:
             after = encoder.features(tokens, advance=step.advance)
         except NotFinite as error:
