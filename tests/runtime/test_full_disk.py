@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_the_result_is_the_same(
     state.write_bytes(content)
     capsys.readouterr()
     assert main([*longer, "--resume"]) == 0
-    assert f"the checkpoint {str(state)!r} is damaged: going on from the one before it" in capsys.readouterr().err
+    assert f"the checkpoint {str(state)!r} is damaged: continuing from the previous one" in capsys.readouterr().err
     other = [*longer, "--out", str(tmp_path / "other")]
     assert main(other) == 0
     assert same(out, tmp_path / "other")

@@ -77,7 +77,7 @@ def test_a_damaged_state_is_passed_over_in_one_sentence(path: Path, share: float
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     said: list[str] = []
     check(load_newest(path, said.append), 1)
-    assert said == [f"the checkpoint {str(path)!r} is damaged: going on from the one before it"]
+    assert said == [f"the checkpoint {str(path)!r} is damaged: continuing from the previous one"]
     before(path).write_bytes(b"")
     with pytest.raises(SubtaxaError, match="is damaged: delete the folder"):
         load_newest(path, said.append)

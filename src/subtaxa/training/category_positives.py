@@ -1,9 +1,9 @@
-"""Settling: towards the end of training the texts of one found category take the place of the nearest neighbours.
+"""Category positives: towards the end of training, the texts of one category replace the nearest neighbours.
 
-Neighbours tie a text to those around it, a category ties it to all that belong together. That pays where the words of
-the texts have a say in what belongs together: it is how the encoder learns it from them. It needs categories of one
-size: where they are uneven, small ones are found as part of larger ones and would be lost for good. N texts, K
-categories, D dimensions, k members.
+Neighbours tie a text to the texts around it; a category ties it to all of its members. This helps where words take part
+in the comparison of texts, because it passes what they tell to the encoder. It requires categories of about the same
+size: otherwise small categories are found as parts of larger ones and would be lost.
+N texts, K categories, D dimensions, k members.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 
-MEMBERS = 200  # at most, the surest of a category, stand for it
+MEMBERS = 200  # The largest number of positives per text: the most confident members of the category.
 
 
 def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, NDArray[np.float32]]:
-    """Each text's fellow members (N, k), the surest first, and how sure they are (N, k).
+    """The members of each text's category (N, k), the most confident first, and their confidence (N, k).
 
-    A text is sure if its category's centroid is much nearer than the next one of its label. Places beyond the end of a
-    category count nothing.
+    The confidence of a text is the margin by which its category's centroid is nearer than the next one of its label, as
+    a share of the median margin. Columns beyond the size of a category have confidence 0.
     """
     similarity = features @ clusters.centroids.T  # (N, K)
     similarity[labels[:, None] != clusters.parents] = -np.inf
@@ -29,11 +29,11 @@ def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, N
     rows = np.arange(len(own))
     best = similarity[rows, own]
     similarity[rows, own] = -np.inf
-    margin = best - similarity.max(1)  # (N,) infinite where the label has no other category
+    margin = best - similarity.max(1)  # (N,) infinite if the label has only one category
     usual = np.median(margin[np.isfinite(margin)]) if np.isfinite(margin).any() else 1.0
     sure = np.clip(margin / max(float(usual), 1e-6), 1e-3, 1.0)  # (N,)
     sizes = np.bincount(own, minlength=len(clusters))
-    order = np.lexsort((-sure, own))  # by category, in it by confidence_of
+    order = np.lexsort((-sure, own))  # (N,) by category, then by confidence
     places = np.arange(min(MEMBERS, int(sizes.max())))  # (k,)
     there = places < sizes[own][:, None]  # (N, k)
     begin = np.cumsum(sizes) - sizes  # (K,)

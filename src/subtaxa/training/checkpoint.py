@@ -1,6 +1,6 @@
-"""A training state in one safetensors file, replaced atomically: a reader sees the old state or the new, never half.
+"""Checkpoints: a training state in one safetensors file, replaced atomically.
 
-The file knows its own digest, and the state before it is kept, should the newest one turn out to be damaged.
+The file contains its own digest. The previous state is kept in case the newest file is damaged.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ State = tuple[dict[str, Tensor], dict[str, Any]]
 
 
 def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Tensors plus JSON facts (epoch, step, history) in one file; what was there becomes the state before."""
+    """Write tensors and JSON facts (epoch, step, history) to one file; the old file becomes the previous state."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     told = json.dumps(facts)
-    before(path).unlink(missing_ok=True)  # so that there are never three of them on the disk
+    before(path).unlink(missing_ok=True)  # There are never three states on the disk.
     new = path.with_name(f"new-{path.name}")
     write_whole(new, save(whole, metadata={"facts": told, "digest": _digest(whole, told)}))
     if path.exists():
@@ -36,7 +36,7 @@ def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) ->
 
 
 def before(path: Path) -> Path:
-    """Where the state before the one in `path` is."""
+    """The path of the previous state."""
     return path.with_name(f"previous-{path.name}")
 
 
@@ -56,19 +56,19 @@ def load_state(path: Path) -> State:
 
 
 def load_newest(path: Path, say: Callable[[str], None]) -> State | None:
-    """The newest state that is whole, or None if none was ever saved; `say` is told of a damaged one passed over."""
+    """The newest undamaged state, or None if there is none; `say` reports a damaged file that was skipped."""
     if before(path).exists():
         try:
             if path.exists():
                 return load_state(path)
         except SubtaxaError:
-            say(f"the checkpoint {str(path)!r} is damaged: going on from the one before it")
+            say(f"the checkpoint {str(path)!r} is damaged: continuing from the previous one")
         return load_state(before(path))
     return load_state(path) if path.exists() else None
 
 
 def _digest(tensors: dict[str, Tensor], facts: str) -> str:
-    """SHA-256 of all that a file holds: safetensors itself would not notice a changed number."""
+    """SHA-256 of the whole content: safetensors itself does not detect a changed number."""
     digest = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

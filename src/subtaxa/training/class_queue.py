@@ -1,4 +1,4 @@
-"""Rings of recent features, one per coarse class: negatives that share the query's label. And the methods with rings.
+"""Ring buffers of recent features, one per coarse class, which provide negatives with the query's label.
 
 B texts in a batch, C classes, Q rows in a ring, D dimensions.
 """
@@ -13,7 +13,7 @@ from subtaxa.methods.base import Method, labels_of
 
 
 class ClassQueue:
-    """Each class keeps its last Q features; which of them came first does not matter to the reader."""
+    """Keeps the last Q features of each class, in no particular order."""
 
     def __init__(self, n_classes: int, length: int, dimensions: int, device: torch.device) -> None:
         self.rows = torch.zeros(n_classes, length, dimensions, device=device)  # (C, Q, D)

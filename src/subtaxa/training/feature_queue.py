@@ -1,4 +1,4 @@
-"""The dynamic queue M: one unit-length feature per training text, addressed by the text's index. And methods with it.
+"""The dynamic queue M: one unit-length feature per training text, addressed by the text's index.
 
 N texts, B texts in a batch, D dimensions, k neighbours.
 """
@@ -16,11 +16,11 @@ from subtaxa.runtime import processes
 from subtaxa.runtime.arrays import unit
 from subtaxa.settings import neighbours_for
 
-MOST_RIVALS = 2**15  # rows that a batch is compared with
+MOST_RIVALS = 2**15  # The largest number of rows in the denominator of the loss; longer queues are sampled.
 
 
 class FeatureQueue:
-    """Rows never shift or fall out: row i always belongs to text i, so neighbours can be stored as indices."""
+    """Row i always belongs to text i, so neighbours can be stored as indices."""
 
     def __init__(self, features: Tensor) -> None:
         self.rows = features.detach().clone()  # (N, D)

@@ -1,4 +1,4 @@
-"""From settings to a trained encoder: coarse pretraining, if any, then the method."""
+"""Train an encoder according to the settings: pretraining on the coarse labels, if any, then the method."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from subtaxa.training.trainer import History, Trainer, Watcher, accelerator
 
 @dataclass(frozen=True)
 class Job:
-    """All that a process needs to take part in a training."""
+    """Everything that a process needs to take part in a training."""
 
     data: TrainingData
     settings: Settings
@@ -33,7 +33,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training gives besides the encoder."""
+    """The results of a training besides the encoder."""
 
     history: History
     before: Tensor  # (N, D) features of all texts before training
@@ -46,7 +46,7 @@ Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something th
 
 
 def encoder_for(settings: Settings) -> Encoder:
-    """The encoder as the settings want it, not yet trained."""
+    """A new encoder with these settings, not yet trained."""
     limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
     return load_encoder(
         settings.encoder,
@@ -85,7 +85,7 @@ def train(
 
 
 def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
-    """Train the encoder in place, with the features of all texts before and after."""
+    """Train the encoder in place; the outcome has the features of all texts before and after."""
     data, count = job.data, len(job.data)
     encoder.to(accelerator().device)
     if job.sizes is not None:

@@ -1,4 +1,7 @@
-"""Pure tensor functions. B texts in a batch, N rows in the queue, k neighbours, D dimensions."""
+"""The loss functions of all methods, as pure tensor functions.
+
+B texts in a batch, N rows in the queue, k neighbours, D dimensions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-CELLS = 2**24  # logits held at once: 64 MB of float32
+CELLS = 2**24  # The largest number of logits in memory at once: 64 MB of float32.
 
 
 def multi_positive_nce(
@@ -24,8 +27,8 @@ def multi_positive_nce(
 
     Their sum is L_DNA. `positives` (B, k) are queue rows and `weights` (B, k) how much each counts: DNA's filters give
     0 or 1, DOWN's ranks something between. Weights are averaged inside the sum, so every query counts the same.
-    Against a very long queue the logits are never there all at once. With `rivals`, some of the queue's rows, these
-    stand for all of them in the denominator.
+    With a very long queue, the logits are computed in parts. With `rivals`, a sample of the queue's rows, the sample
+    replaces the queue in the denominator.
     """
     if rivals is None and len(queries) * len(queue) <= CELLS:
         return weighted_nce(queries @ queue.T / temperature, positives, weights)
@@ -36,12 +39,12 @@ def multi_positive_nce(
 
 
 def _alignment(near: Tensor, weights: Tensor) -> Tensor:
-    """How far the queries are from their positives, given the logits of these (B, k)."""
+    """The alignment part of the loss, from the logits of the positives (B, k)."""
     return -((weights * near).sum(1) / weights.sum(1)).mean()
 
 
 def _log_sum(queries: Tensor, queue: Tensor) -> Tensor:
-    """log Σ exp(q·m) over the rows m of the queue (B,), some rows at a time; their logits are made anew going back."""
+    """log Σ exp(q·m) over the rows m of the queue (B,), in parts whose logits the backward pass recomputes."""
     if len(queries) * len(queue) <= CELLS:
         return torch.logsumexp(queries @ queue.T, dim=1)
     parts = [
