@@ -2,8 +2,8 @@
 
     python benchmarks/quality/number_after_one_epoch.py ../shared/data hwu64 --seeds 0 1
 
-That is when `discover --categories auto` judges the number (how_many.py). The training is stopped there: so the number
-can be seen for several seeds in a quarter of the time. One JSON line for each seed.
+That is when `discover --categories auto` estimates the number. The training stops there, so several seeds take a
+quarter of the time. The output is one JSON line per seed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import torch
 from common import options
 
 from subtaxa.bench.datasets import Dataset, load
-from subtaxa.clustering.clusters import Forest
-from subtaxa.clustering.number_of_categories import choose, judge, readable
+from subtaxa.clustering.estimators import SilhouetteEstimator
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.number_of_categories import numbers_per_label, readable
 from subtaxa.encoders.lexical import lexical_features
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
@@ -70,13 +71,13 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
 def found(features: Floats, labels: Ints, true: Ints) -> dict[str, Any]:
     """The number that is judged the best, against the truth."""
     forest = Forest(features, labels)
-    judged = judge(forest)
-    _, low, total, high, _ = judged.take.tolist()
-    forest, choices = choose(forest, judged=judged)
+    estimate = SilhouetteEstimator().estimate(forest)
+    _, low, total, high, _ = estimate.totals.tolist()
+    forest, choices = numbers_per_label(forest, estimate=estimate)
     off = np.array([choice.chosen for choice in choices]) - true
     return {
         "total": total,
-        "even": forest.even,
+        "even": forest.balanced,
         "plausible": [low, high],
         "true": int(true.sum()),
         "off_percent": round(100 * (total / int(true.sum()) - 1), 1),

@@ -1,12 +1,12 @@
-"""How much of the silhouette is left when categories are forced to be of one size, and what that does to them.
+"""How much of the silhouette is kept when categories are balanced, and what that does to their accuracy.
 
     python benchmarks/quality/one_size.py ../shared/data clinc [RUN] [--spread 0.3]
 
-Without RUN the features are those of the encoder as it comes; with a folder that `benchmarks/discover.py ... --out RUN`
-kept, the trained ones. One JSON line: for the true total and others around it, how much is left and the share of texts
-that are misplaced; and the ACC of the training texts in the clearest categories, in those that the texts fall into from
-the start that minds sizes, and in those of one size. With --spread the categories are cut to uneven sizes first:
-log-normal ones, with this standard deviation of the logarithm.
+Without RUN the features are those of the pretrained encoder. With a folder written by `benchmarks/quality/discover.py
+... --out RUN` they are the trained ones. The output is one JSON line. For the true total and others around it, it has
+the share of the silhouette that balanced categories keep and the share of texts with a negative silhouette. It also has
+the ACC of the training texts in merged categories, in those that balanced k-means starts from, and in balanced ones.
+With --spread the categories are first cut to log-normal sizes with this standard deviation of the logarithm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from common import options
 from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.bench.scoring import score
-from subtaxa.clustering.clusters import Forest, categories, evenly, evenness
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.rules import cluster
+from subtaxa.clustering.rules.balanced import balance_cost, balanced
+from subtaxa.clustering.rules.merged import MergedRule
 from subtaxa.methods import settings_for
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.training.fit_encoder import encoder_for
@@ -57,12 +60,16 @@ def main() -> None:
         rows = cut(fine, given.spread)
         features, labels, fine = features[rows], labels[rows], fine[rows]
     forest, total = Forest(features, labels), data.n_fine
-    even = forest.evenly()
+    as_balanced = forest.as_balanced()
     left = {}
     for some in (round(share * total) for share in AROUND):
-        left[some] = [round(number, 3) for number in evenness(forest, some)]
-    fall, forced_to, _ = evenly(even, even.share_out(total))
-    ways = {"clearest": categories(forest, forest.share_out(total)), "as_they_fall": fall, "of_one_size": forced_to}
+        left[some] = [round(number, 3) for number in balance_cost(forest, some)]
+    found_balanced = balanced(as_balanced, as_balanced.divide(total))
+    ways = {
+        "merged": cluster(features, labels, total, rule=MergedRule()),
+        "free": found_balanced.free,
+        "balanced": found_balanced.balanced,
+    }
     accuracy = {
         name: round(score(fine.tolist(), found.nearest(features, labels)).acc, 1) for name, found in ways.items()
     }

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.requested_number import GRANULARITIES, check
+from subtaxa.clustering.rules import rule_for
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.errors import InputError, SettingError
 from subtaxa.fitting import fit_state
@@ -74,7 +76,9 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         Whether to report progress.
     method, encoder, pooling, max_tokens, trained_layers, dropout, pretrain_epochs, pretrain_patience, \
 pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, max_grad_norm, \
-augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, coarse_weight
+augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, coarse_weight, \
+cluster_rule, number_estimator, balanced_silhouette, plausible_loss, outlier_deviations, label_error_share, \
+new_category_lift
         Settings that replace those of the preset.
     **renamed
         Settings under the names they had in 0.1, with a DeprecationWarning.
@@ -162,6 +166,13 @@ augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_t
         rank_top_m: int | None = None,
         rank_epochs: int | None = None,
         coarse_weight: float | None = None,
+        cluster_rule: str | None = None,
+        number_estimator: str | None = None,
+        balanced_silhouette: float | None = None,
+        plausible_loss: float | None = None,
+        outlier_deviations: float | None = None,
+        label_error_share: float | None = None,
+        new_category_lift: float | None = None,
         **renamed: Any,
     ) -> None:
         passed = locals()
@@ -480,7 +491,10 @@ augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_t
             raise SettingError(f"granularity is {self.granularity!r}: it must be {', '.join(GRANULARITIES)}")
         if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
             raise SettingError(f"seed is {self.seed!r}: it must be a whole number from 0 to 2147483647")
-        return settings_for(self.preset, **given)
+        settings = settings_for(self.preset, **given)
+        rule_for(settings)
+        estimator_for(settings)
+        return settings
 
 
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:

@@ -14,9 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
-from subtaxa.clustering.clusters import Clusters, Forest, categories
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.estimators import estimator_for
+from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.known_texts import KnownTexts
-from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, choose, exactly, readable
+from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, divide_total, numbers_per_label, readable
+from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.requested_number import Wanted, wanted
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
@@ -181,12 +184,15 @@ class _Found:
 def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, progress: Progress) -> _Found:
     requested = prepared.requested
     with progress.step("Finding the categories", 2 * len(prepared.texts)) as step:
+        rule = rule_for(prepared.settings)
         forest = Forest(trained.features, prepared.labels, request.seed, step.advance)
         if requested.total is not None and not requested.fixed:
-            forest, counts = exactly(forest, requested.total)
+            forest, counts = divide_total(forest, requested.total, rule=rule)
         else:
-            forest, counts = choose(forest, request.granularity, requested.fixed, trained.estimate)
-        return _Found(categories(forest, [count.chosen for count in counts], step.advance), counts)
+            forest, counts = numbers_per_label(
+                forest, request.granularity, requested.fixed, trained.estimate, rule, estimator_for(prepared.settings)
+            )
+        return _Found(find_categories(forest, [count.chosen for count in counts], step.advance, rule), counts)
 
 
 @dataclass(frozen=True)

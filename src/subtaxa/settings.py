@@ -94,6 +94,25 @@ class Settings:
     rank_top_m: int = _setting("number of largest components that the rank filter compares (m)", low=1, high=100_000)
     rank_epochs: int = _setting("number of epochs, from the first, that use the rank filter", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the cross-entropy loss on the coarse labels", low=0.0, high=1e3)
+    cluster_rule: str = _setting("how categories are formed: auto, balanced, merged, ward, kmeans or an installed rule")
+    number_estimator: str = _setting("how the number of categories is estimated: silhouette or another estimator")
+    balanced_silhouette: float = _setting(
+        "categories are balanced if that keeps this share of the mean silhouette", low=0.0, high=2.0
+    )
+    plausible_loss: float = _setting(
+        "a number of categories is plausible if it loses at most this share of the best silhouette", low=0.0, high=1.0
+    )
+    outlier_deviations: float = _setting(
+        "a text is an outlier this many standard deviations below its category's median similarity", low=0.0, high=1e3
+    )
+    label_error_share: float = _setting(
+        "a label is suspect if this share of the text's neighbours has another label", low=0.0, high=1.0
+    )
+    new_category_lift: float = _setting(
+        "new texts form a category if their neighbours are new this many times as often as by chance",
+        low=1.0,
+        high=1e6,
+    )
 
     @classmethod
     def from_preset(cls, preset: str = "default", **overrides: Any) -> Settings:
@@ -236,6 +255,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rank_top_m": 5,
         "rank_epochs": 1,
         "coarse_weight": 1.0,
+        "cluster_rule": "auto",
+        "number_estimator": "silhouette",
+        "balanced_silhouette": 0.96,
+        "plausible_loss": 0.05,
+        "outlier_deviations": 5.0,
+        "label_error_share": 0.8,
+        "new_category_lift": 8.0,
     },
     # Values that suit most users on a CPU. A method's own settings take precedence over these.
     "default": {

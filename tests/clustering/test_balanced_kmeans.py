@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from helpers.planted import Planted, blobs, same_partition, unit_rows
 
-from subtaxa.clustering import number_of_categories
 from subtaxa.clustering.balanced_kmeans import balanced_kmeans
-from subtaxa.clustering.clusters import Forest, categories, clearest, cluster, evenness, first_of_the_best, if_even
-from subtaxa.clustering.number_of_categories import choose, judge
+from subtaxa.clustering.estimators.silhouette import SilhouetteEstimator, TotalScores
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.number_of_categories import numbers_per_label
+from subtaxa.clustering.rules import AutoRule, balance, cluster, find_categories
+from subtaxa.clustering.rules.balanced import balance_cost
+from subtaxa.clustering.rules.merged import best_merged
+from subtaxa.clustering.silhouettes import first_best
 
 
 def halves(sizes: list[list[int]], *, apart: float = 0.35, close: float = 0.3, seed: int = 0) -> Planted:
@@ -43,7 +47,7 @@ def test_every_centroid_gets_as_much() -> None:
 def test_lumps_and_halves_are_put_right_where_categories_are_of_one_size() -> None:
     data = halves([[40] * 5, [40] * 4])
     forest = Forest(data.features, data.labels)
-    free = clearest(forest, [5, 4], forest.sample())[0].nearest(data.features, data.labels)
+    free = best_merged(forest, [5, 4], forest.sample())[0].nearest(data.features, data.labels)
     assert not same_partition(free, data.truth)
     found = cluster(data.features, data.labels, 9).nearest(data.features, data.labels)
     assert same_partition(found, data.truth)
@@ -63,63 +67,63 @@ def test_rounding_does_not_decide_where_two_centroids_converge(seed: int) -> Non
 
 
 def test_of_scores_that_differ_by_rounding_the_first_wins() -> None:
-    assert first_of_the_best([0.1, 0.5, 0.5 + 1e-12, 0.4]) == 1
-    assert first_of_the_best([0.1, 0.5, 0.6]) == 2
+    assert first_best([0.1, 0.5, 0.5 + 1e-12, 0.4]) == 1
+    assert first_best([0.1, 0.5, 0.6]) == 2
 
 
 def test_such_texts_point_at_their_number() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
-    forest, choices = choose(Forest(data.features, data.labels))
-    assert forest.even
+    forest, choices = numbers_per_label(Forest(data.features, data.labels))
+    assert forest.balanced
     assert [choice.chosen for choice in choices] == [5, 4, 6]
-    assert all(choice.even for choice in choices)
+    assert all(choice.balanced for choice in choices)
 
 
 def test_the_fewest_misplaced_texts_tell_the_number_where_a_wrong_one_is_as_easily_forced() -> None:
     data = blobs([[30] * 6, [30] * 5, [30] * 5], spread=0.14, dim=40, seed=2)
     forest = Forest(data.features, data.labels)
-    assert evenness(forest, 17).left > evenness(forest, 16).left
-    assert evenness(forest, 17).misplaced > evenness(forest, 16).misplaced
-    assert number_of_categories._Tried(forest, {}).evenest(10, 20) == (16, 16, 16)
+    assert balance_cost(forest, 17).silhouette_kept > balance_cost(forest, 16).silhouette_kept
+    assert balance_cost(forest, 17).negative_share > balance_cost(forest, 16).negative_share
+    assert TotalScores(forest, {}).balanced(10, 20) == (16, 16, 16)
 
 
 @pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])
 def test_uneven_categories_are_left_alone(sizes: list[list[int]]) -> None:
     data = blobs(sizes, spread=0.08)
     forest, number = Forest(data.features, data.labels), sum(map(len, sizes))
-    assert if_even(forest, number) is forest
-    found = categories(forest, [len(own) for own in sizes]).nearest(data.features, data.labels)
+    assert balance(forest, number, AutoRule()) is forest
+    found = find_categories(forest, [len(own) for own in sizes]).nearest(data.features, data.labels)
     assert same_partition(found, data.truth)
 
 
 def test_the_force_is_hardly_felt_by_even_categories_only() -> None:
     data = blobs([[20] * 3, [20] * 4], spread=0.08)
-    at_truth, beyond = (evenness(Forest(data.features, data.labels), total) for total in (7, 9))
-    assert at_truth.left == pytest.approx(1.0, abs=2e-3)
-    assert beyond.left < 0.9
-    assert at_truth.misplaced == 0.0 < beyond.misplaced
+    at_truth, beyond = (balance_cost(Forest(data.features, data.labels), total) for total in (7, 9))
+    assert at_truth.silhouette_kept == pytest.approx(1.0, abs=2e-3)
+    assert beyond.silhouette_kept < 0.9
+    assert at_truth.negative_share == 0.0 < beyond.negative_share
 
 
 @pytest.mark.parametrize(("number", "shares"), [(2, [1, 1]), (4, [3, 1]), (5, [4, 1]), (8, [6, 2])])
 def test_even_shares_go_by_the_number_of_texts(number: int, shares: list[int]) -> None:
     data = blobs([[15, 15], [10]])
-    assert Forest(data.features, data.labels).evenly().share_out(number) == shares
+    assert Forest(data.features, data.labels).as_balanced().divide(number) == shares
 
 
 def test_a_number_that_was_given_for_a_label_stands() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
-    _, choices = choose(Forest(data.features, data.labels), fixed={1: 2})
+    _, choices = numbers_per_label(Forest(data.features, data.labels), fixed={1: 2})
     assert choices[1].chosen == 2
 
 
 def test_plausible_totals_enclose_the_one_taken() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
-    coarse, low, total, high, fine = judge(Forest(data.features, data.labels)).take.tolist()
+    coarse, low, total, high, fine = SilhouetteEstimator().estimate(Forest(data.features, data.labels)).totals.tolist()
     assert coarse < low <= total == 15 <= high < fine
 
 
 def test_nothing_is_even_where_nothing_is_clear() -> None:
     rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
     forest = Forest(rows, np.repeat([0, 1, 2], 100))
-    assert if_even(forest, 15) is forest
-    assert evenness(forest, 15).left == 0.0
+    assert balance(forest, 15, AutoRule()) is forest
+    assert balance_cost(forest, 15).silhouette_kept == 0.0

@@ -7,7 +7,8 @@ import pytest
 from helpers.planted import Planted, blobs, unit_rows
 
 from subtaxa.clustering.calibration import UNKNOWN, Calibration, Fit, calibrate, confidence_of, probabilities
-from subtaxa.clustering.clusters import Clusters, cluster
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.rules import cluster
 from subtaxa.runtime.arrays import means, unit
 
 

@@ -9,8 +9,11 @@ import pytest
 from helpers.planted import Planted, blobs, same_partition
 
 from subtaxa.clustering import ward_tree
-from subtaxa.clustering.clusters import Clusters, Forest, _lloyd, categories, cluster
-from subtaxa.clustering.number_of_categories import choose
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.kmeans import spherical_kmeans
+from subtaxa.clustering.number_of_categories import numbers_per_label
+from subtaxa.clustering.rules import cluster, find_categories
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
 from subtaxa.runtime.arrays import unit
@@ -28,8 +31,8 @@ def found_in(data: Planted, number: int | None, **options: int) -> tuple[Cluster
     """The categories, as many as are clearest where no number is given."""
     if number is None:
         forest = Forest(data.features, data.labels, **options)
-        forest, choices = choose(forest)
-        clusters = categories(forest, [choice.chosen for choice in choices])
+        forest, choices = numbers_per_label(forest)
+        clusters = find_categories(forest, [choice.chosen for choice in choices])
     else:
         clusters = cluster(data.features, data.labels, number, **options)
     return clusters, clusters.nearest(data.features, data.labels)
@@ -118,7 +121,7 @@ def test_nearest_by_hand() -> None:
 def forest_of(*gains: tuple[float, ...]) -> Forest:
     """A forest whose trees have the given gains."""
     forest = Forest.__new__(Forest)
-    forest.trees = [SimpleNamespace(most=len(g) + 1, gains=np.array(g, dtype=float)) for g in gains]  # type: ignore[misc]
+    forest.trees = [SimpleNamespace(n_leaves=len(g) + 1, gains=np.array(g, dtype=float)) for g in gains]  # type: ignore[misc]
     return forest
 
 
@@ -137,59 +140,59 @@ def labelled(data: Planted, seed: int = 0) -> Forest:
         (8, [3, 4, 1]),  # 9 8 7 3 1
     ],
 )
-def test_share_out_by_hand(number: int, shares: list[int]) -> None:
-    assert forest_of((9, 3), (8, 7, 1), ()).share_out(number) == shares
+def test_divide_by_hand(number: int, shares: list[int]) -> None:
+    assert forest_of((9, 3), (8, 7, 1), ()).divide(number) == shares
 
 
 @pytest.mark.parametrize("number", [2, 9])
-def test_share_out_refuses_what_cannot_be(number: int) -> None:
+def test_divide_refuses_what_cannot_be(number: int) -> None:
     with pytest.raises(SettingError, match=r"3 labels and 8 distinct texts it must be 3 to 8"):
-        forest_of((9, 3), (8, 7, 1), ()).share_out(number)
+        forest_of((9, 3), (8, 7, 1), ()).divide(number)
 
 
 def test_gains_by_hand() -> None:
     """(0,0)–(0,2) merge at 2; their mean (0,1) and (6,1) at √(2·2·1/3)·6: squared 4 and 48."""
     tree = WardTree(np.array([[0, 0], [0, 2], [6, 1]], dtype=np.float32))
     assert tree.gains.tolist() == pytest.approx([48.0, 4.0])
-    assert tree.most == 3
+    assert tree.n_leaves == 3
     assert same_partition(tree.cut(2), [0, 0, 1])
     assert same_partition(tree.cut(3), [0, 1, 2])
     assert tree.cut(1).tolist() == [0, 0, 0]
 
 
-def test_share_out_gives_more_categories_to_the_label_that_has_more(odd_labels: Planted) -> None:
+def test_divide_gives_more_categories_to_the_label_that_has_more(odd_labels: Planted) -> None:
     forest = labelled(odd_labels)
-    assert forest.share_out(8) == [3, 1, 2, 1, 1]
-    assert forest.most == 78
+    assert forest.divide(8) == [3, 1, 2, 1, 1]
+    assert forest.max_categories() == 78
 
 
 @pytest.fixture
 def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels of more than 60 distinct texts are gathered into 50 micro-clusters."""
     monkeypatch.setattr(ward_tree, "LARGEST_TREE", 60)
-    monkeypatch.setattr(ward_tree, "MICRO", 50)
+    monkeypatch.setattr(ward_tree, "MICRO_CLUSTERS", 50)
 
 
 FOUR_AGAINST_TWO = [[100] * 4, [30, 30]]
 
 
-def test_share_out_prefers_the_split_that_moves_more_texts() -> None:
+def test_divide_prefers_the_split_that_moves_more_texts() -> None:
     """Splitting the large label takes more spread off, three times over."""
-    assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).share_out(5) == [4, 1]
+    assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).divide(5) == [4, 1]
 
 
 @pytest.mark.usefixtures("small_trees")
-def test_share_out_counts_all_texts_of_a_label_that_was_gathered_first() -> None:
+def test_divide_counts_all_texts_of_a_label_that_was_gathered_first() -> None:
     """The same data: 50 leaves that stand for 400 texts must not weigh less than 60 leaves that stand for 60."""
-    assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).share_out(5) == [4, 1]
+    assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).divide(5) == [4, 1]
 
 
-def test_share_out_counts_every_copy_of_a_repeated_text() -> None:
+def test_divide_counts_every_copy_of_a_repeated_text() -> None:
     """One label: two messages, 50 copies of each, 90° apart. The other: two single messages, also 90° apart."""
     features = np.repeat(np.eye(4, dtype=np.float32), [50, 50, 1, 1], axis=0)
     large_first = np.repeat([0, 1], [100, 2])
-    assert Forest(features, large_first).share_out(3) == [2, 1]
-    assert Forest(features, 1 - large_first).share_out(3) == [1, 2]
+    assert Forest(features, large_first).divide(3) == [2, 1]
+    assert Forest(features, 1 - large_first).divide(3) == [1, 2]
 
 
 @pytest.mark.parametrize("sizes", [[1, 1], [2, 1, 1], [3, 2]])
@@ -221,7 +224,7 @@ def test_a_category_that_runs_empty_restarts_at_the_worst_placed_text(start: lis
     """Three blobs, but k-means starts with equal centroids, of which only one gets texts."""
     data = blobs([[10, 12, 14]])
     centres = np.stack([data.features[data.truth == blob].mean(0) for blob in start])
-    found = Clusters(_lloyd(data.features, unit(centres)), np.zeros(3, dtype=np.int64)).nearest(data.features)
+    found = Clusters(spherical_kmeans(data.features, unit(centres)), np.zeros(3, dtype=np.int64)).nearest(data.features)
     assert np.unique(found).tolist() == [0, 1, 2]
     if start != [0, 0, 0]:  # two restarts at once may fall into one blob
         assert same_partition(found, data.truth)
@@ -231,7 +234,7 @@ def test_a_category_that_runs_empty_restarts_at_the_worst_placed_text(start: lis
 @pytest.mark.parametrize("number", [4, 6, 30, None])
 def test_a_giant_label_is_gathered_first(number: int | None) -> None:
     data = blobs([[90, 70, 80], [20]], spread=0.05)
-    assert labelled(data).most == 50 + 20
+    assert labelled(data).max_categories() == 50 + 20
     clusters, assignment = found_in(data, number)
     if number is None:
         assert len(clusters) == 4

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from helpers.planted import blobs, unit_rows
 
-from subtaxa.clustering.clusters import Clusters, cluster
+from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import CLOSE, KnownTexts
+from subtaxa.clustering.rules import cluster
 
 # Centroids along x (label 0), along y (label 1).
 AXES = Clusters(np.eye(2, dtype=np.float32), np.array([0, 1]))

@@ -10,7 +10,7 @@ import pytest
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs
 
-from subtaxa.clustering.label_errors import NEIGHBOURS, neighbour_shares, suspect_labels
+from subtaxa.clustering.label_errors import NEIGHBOURS, neighbour_shares, label_errors
 from subtaxa.discovery import Discovery
 
 
@@ -18,11 +18,11 @@ def test_flipped_labels_are_found_and_nothing_else() -> None:
     data = blobs([[60, 60], [60, 60], [60]], spread=0.1)
     labels, wrong = data.labels.copy(), np.array([3, 70, 130, 200, 299])
     labels[wrong] = (labels[wrong] + 1) % 3
-    found = suspect_labels(data.features, labels)
+    found = label_errors(data.features, labels)
     assert sorted(found.texts) == sorted(wrong)
     assert (found.label == data.labels[found.texts]).all()
     assert (np.diff(found.share) <= 0).all()
-    assert len(suspect_labels(data.features, data.labels).texts) == 0
+    assert len(label_errors(data.features, data.labels).texts) == 0
 
 
 def test_shares_are_those_of_a_slow_count() -> None:
@@ -39,7 +39,7 @@ def test_shares_are_those_of_a_slow_count() -> None:
 def test_few_texts(sizes: list[list[int]]) -> None:
     data = blobs(sizes)
     assert neighbour_shares(data.features, data.labels).shape == (len(data), len(sizes))
-    suspect_labels(data.features, data.labels)
+    label_errors(data.features, data.labels)
 
 
 def test_a_run_lists_them(quick: dict[str, object], tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_run_lists_them(quick: dict[str, object], tmp_path: Path) -> None:
     for i in wrong:
         labels[i] = "money"
     run = Discovery(6, **quick).fit(texts, labels).save(tmp_path / "run")  # type: ignore[arg-type]
-    with (run / "suspect_labels.csv").open(encoding="utf-8", newline="") as file:
+    with (run / "label_errors.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {texts[i] for i in wrong} <= {row["text"] for row in rows}
     assert all(row["label"] != row["neighbours_label"] for row in rows)

@@ -7,8 +7,9 @@ import pytest
 from helpers.planted import same_partition
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from subtaxa.clustering.clusters import Forest, cluster
+from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.merging import POWERS, merge
+from subtaxa.clustering.rules import cluster
 from subtaxa.runtime.arrays import unit
 
 
@@ -65,5 +66,5 @@ def test_a_wide_large_category_stays_whole_beside_small_ones() -> None:
     features = unit(np.concatenate([*small, large]))
     labels, truth = np.zeros(310, dtype=np.int64), np.repeat([0, 1, 2], [5, 5, 300])
     forest = Forest(features, labels)
-    assert not same_partition(forest.cut(forest.share_out(3)), truth)
+    assert not same_partition(forest.cut(forest.divide(3)), truth)
     assert same_partition(cluster(features, labels, 3).nearest(features, labels), truth)

@@ -9,8 +9,11 @@ import pytest
 from helpers.planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
-from subtaxa.clustering.clusters import Forest, silhouettes
-from subtaxa.clustering.number_of_categories import MISPLACED, CategoryCount, _Tried, choose, judge
+from subtaxa.clustering.estimators.base import NEGATIVE_PENALTY
+from subtaxa.clustering.estimators.silhouette import SilhouetteEstimator, TotalScores
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.number_of_categories import CategoryCount, numbers_per_label
+from subtaxa.clustering.silhouettes import silhouettes
 
 
 def clearest(data: Planted) -> int:
@@ -18,7 +21,7 @@ def clearest(data: Planted) -> int:
 
 
 def total(forest: Forest) -> int:
-    return sum(choice.chosen for choice in choose(forest)[1])
+    return sum(choice.chosen for choice in numbers_per_label(forest)[1])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_the_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinc
 def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_them() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.3, dim=16)
     forest = Forest(data.features, data.labels)
-    coarse, normal, fine = (choose(forest, granularity)[1] for granularity in ("coarse", "normal", "fine"))
+    coarse, normal, fine = (numbers_per_label(forest, granularity)[1] for granularity in ("coarse", "normal", "fine"))
     for low, middle, high in zip(coarse, normal, fine, strict=True):
         assert low.chosen <= middle.low <= middle.chosen <= middle.high <= high.chosen
         numbers = [number for number, _ in middle.curve]
@@ -71,9 +74,9 @@ def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_t
 def test_the_middle_of_the_plausible_totals_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """One total that is clear by luck does not pull it far, and where nothing else is plausible it is the peak."""
     data = blobs([[30] * 8, [30] * 8], spread=0.05)
-    tried = _Tried(Forest(data.features, data.labels), {})
+    tried = TotalScores(Forest(data.features, data.labels), {})
     curve = {total: 0.5 - 0.2 * abs(np.log(total / 100)) for total in range(2, 400)} | {81: 0.53}
-    monkeypatch.setattr(tried, "clear", curve.__getitem__)
+    monkeypatch.setattr(tried, "score", curve.__getitem__)
     assert max(curve, key=curve.__getitem__) == 81
     low, middle, high = tried.middle(60, 166, 0.05)
     assert low < 85 < 115 < high
@@ -86,20 +89,20 @@ def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
     """Polished and merged with the better regard to sizes, they are at least as clear as the bare cut of the trees."""
     data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.12)
     forest = Forest(data.features, data.labels)
-    tried = _Tried(forest, {})
+    tried = TotalScores(forest, {})
     for total in (4, 7, 10):
-        bare = silhouettes(data.features, forest.cut(forest.share_out(total)), total, tried.rows).mean()
+        bare = silhouettes(data.features, forest.cut(forest.divide(total)), total, tried.rows).mean()
         assert tried.silhouette(total) >= bare - 1e-6
-    assert tried.clear(7) == max(tried.clear(total) for total in range(2, 14))
+    assert tried.score(7) == max(tried.score(total) for total in range(2, 14))
 
 
 def test_misplaced_texts_count_against_a_total() -> None:
     data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.3, dim=8)
-    tried = _Tried(Forest(data.features, data.labels), {})
+    tried = TotalScores(Forest(data.features, data.labels), {})
     for total in (4, 7, 20):
-        misplaced = float((tried.scores[total] < 0).mean()) if tried.silhouette(total) else 0.0
-        assert tried.clear(total) == pytest.approx(tried.silhouette(total) - MISPLACED * misplaced)
-    assert tried.clear(20) < tried.silhouette(20)
+        misplaced = float((tried.silhouettes[total] < 0).mean()) if tried.silhouette(total) else 0.0
+        assert tried.score(total) == pytest.approx(tried.silhouette(total) - NEGATIVE_PENALTY * misplaced)
+    assert tried.score(20) < tried.silhouette(20)
 
 
 def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
@@ -107,9 +110,9 @@ def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
     before = blobs([[12] * 4, [12] * 2], spread=0.06)
     now = blobs([[24] * 2, [6] * 4], spread=0.06)
     assert (before.labels == now.labels).all()
-    judged = judge(Forest(before.features, before.labels))
+    judged = SilhouetteEstimator().estimate(Forest(before.features, before.labels))
     assert judged.total == 6
-    _, found = choose(Forest(now.features, now.labels), judged=judged)
+    _, found = numbers_per_label(Forest(now.features, now.labels), estimate=judged)
     assert [choice.chosen for choice in found] == [2, 4]
     for choice in found:
         numbers, clear = zip(*choice.curve, strict=True)
@@ -120,10 +123,10 @@ def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
 def test_fixed_numbers_stay_and_the_others_are_found() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
     forest = Forest(data.features, data.labels)
-    _, found = choose(forest, fixed={0: 5})
+    _, found = numbers_per_label(forest, fixed={0: 5})
     assert [choice.chosen for choice in found] == [5, 6, 1]
     assert found[0] == CategoryCount(5, 5, 5, ())
-    assert [choice.chosen for choice in choose(forest, "fine", {0: 5, 1: 2, 2: 4})[1]] == [5, 2, 4]
+    assert [choice.chosen for choice in numbers_per_label(forest, "fine", {0: 5, 1: 2, 2: 4})[1]] == [5, 2, 4]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -150,6 +153,8 @@ def test_where_no_number_stands_out_there_are_about_as_many_as_texts_in_each() -
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.normal(size=(400, 24)), 2, axis=0) + 0.05 * rng.normal(size=(800, 24))
     forest = Forest(unit_rows(rows), np.repeat([0, 1], 400))
-    coarse, normal, fine = (sum(c.chosen for c in choose(forest, g)[1]) for g in ("coarse", "normal", "fine"))
+    coarse, normal, fine = (
+        sum(c.chosen for c in numbers_per_label(forest, g)[1]) for g in ("coarse", "normal", "fine")
+    )
     assert 0.7 * 800**0.5 < normal < 1.5 * 800**0.5
     assert coarse < normal < fine

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from helpers.planted import blobs, unit_rows
 
-from subtaxa.clustering.clusters import Clusters, cluster
+from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.outliers import _medians, is_outlier, outlier_threshold
+from subtaxa.clustering.rules import cluster
 
 
 def test_strangers_are_marked_and_members_are_not() -> None:

@@ -19,14 +19,14 @@ from helpers.run_files import CATEGORIES, FACTS, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subtaxa.clustering.clusters import cluster
 from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter
+from subtaxa.clustering.rules import cluster
 from subtaxa.data.readers import iter_tables
 from subtaxa.data.tables import parquet_bytes
 from subtaxa.data.texts import CoarseTexts, read_texts
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout
+from subtaxa.runs import layout, schema
 from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import unit
 
@@ -177,7 +177,7 @@ def test_a_run_with_any_value_in_its_json_is_read_or_refused(tmp_path: Path, nam
             if name == layout.RUN:
                 facts = layout.read_run(folder)
                 layout.read_numbers(facts)
-                assert json_files.difference(facts, json_files.RUN) is None
+                assert json_files.difference(facts, schema.RUN) is None
             else:
                 assert str(layout.read_taxonomy(folder)) is not None
 

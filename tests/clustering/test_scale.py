@@ -9,11 +9,13 @@ from helpers.corpus import planted_corpus
 from helpers.planted import LargestTensor, blobs, same_partition, unit_tensor
 from sklearn.metrics import adjusted_rand_score
 
-from subtaxa.clustering import calibration, filters, neighbours, number_of_categories, text_map, ward_tree
+from subtaxa.clustering import calibration, filters, neighbours, text_map, ward_tree
 from subtaxa.clustering.calibration import UNKNOWN, probabilities
-from subtaxa.clustering.clusters import Forest, cluster
+from subtaxa.clustering.estimators import silhouette
+from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.neighbours import retrieve, retrieve_within
-from subtaxa.clustering.number_of_categories import choose
+from subtaxa.clustering.number_of_categories import numbers_per_label
+from subtaxa.clustering.rules import cluster
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.discovery import Discovery
 from subtaxa.runtime.progress import Progress
@@ -105,11 +107,11 @@ def test_a_long_queue_is_seen_in_turns_and_a_short_one_as_a_whole(monkeypatch: p
 def test_a_thinned_forest_has_the_same_trees_and_keeps_small_labels_whole() -> None:
     data = blobs([[200, 300], [20, 10]])
     forest = Forest(data.features, data.labels)
-    thin = forest.thinned(200)
-    assert forest.thinned(len(data)) is forest
+    thin = forest.subsample(200)
+    assert forest.subsample(len(data)) is forest
     assert [len(members) for members in thin.members] == [round(500 * 200 / 530), 30]
     assert (thin.labels == np.repeat([0, 1], [len(members) for members in thin.members])).all()
-    assert thin.share_out(4) == forest.share_out(4)
+    assert thin.divide(4) == forest.divide(4)
     assert thin.trees[0].gains.tolist() == forest.trees[0].gains.tolist()
     rows = [{tuple(row) for row in features.tolist()} for features in (thin.features, data.features)]
     assert rows[0] < rows[1]
@@ -126,9 +128,9 @@ def test_a_thinned_tree_has_no_category_without_a_text() -> None:
 @pytest.mark.parametrize("sizes", [[[60] * 3, [60] * 5], [[200, 90], [60] * 6, [50]]])
 def test_some_of_the_texts_show_the_same_number(sizes: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(sizes, spread=0.06)
-    monkeypatch.setattr(number_of_categories, "TEXTS", 200)
+    monkeypatch.setattr(silhouette, "TEXTS", 200)
     forest = Forest(data.features, data.labels)
-    assert [choice.chosen for choice in choose(forest)[1]] == [len(label) for label in sizes]
+    assert [choice.chosen for choice in numbers_per_label(forest)[1]] == [len(label) for label in sizes]
 
 
 def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +166,8 @@ def test_everything_at_once_still_finds_the_planted_categories(
         (filters, "AT_ONCE", 1),
         (feature_queue, "MOST_RIVALS", 100),
         (ward_tree, "LARGEST_TREE", 60),
-        (ward_tree, "MICRO", 40),
-        (number_of_categories, "TEXTS", 200),
+        (ward_tree, "MICRO_CLUSTERS", 40),
+        (silhouette, "TEXTS", 200),
         (text_map, "SPREAD", 100),
         (calibration, "BLOCK", 50),
     ):

@@ -13,9 +13,9 @@ from helpers.methods import prepared, resume
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.clustering import clusters, number_of_categories
-from subtaxa.clustering.clusters import Forest
-from subtaxa.clustering.number_of_categories import Estimate
+from subtaxa.clustering.estimators import Estimate, SilhouetteEstimator
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.rules import balanced
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods import settings_for
@@ -26,7 +26,6 @@ from subtaxa.runtime.arrays import unit
 from subtaxa.runtime.progress import Progress
 from subtaxa.runtime.signals import Stopped
 from subtaxa.settings import neighbours_for
-from subtaxa.training import feature_queue
 from subtaxa.training.fit_encoder import train
 from subtaxa.training.trainer import History
 
@@ -200,8 +199,8 @@ def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -
     """A method for which words count, in its third epoch of four, that finds its categories of one size, or not."""
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
-    monkeypatch.setattr(clusters, "AS_CLEAR", 0.01 if even else 100.0)
-    monkeypatch.setattr(clusters, "BLURRED", 1.0)
+    method.settings = method.settings.with_(balanced_silhouette=0.01 if even else 100.0)
+    monkeypatch.setattr(balanced, "MAX_NEGATIVE_SHARE", 1.0)
     assert method.begin_epoch(2)["even"] == even
     assert method.word_weight > 0
     return method
@@ -300,11 +299,13 @@ def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None
 def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Tensor] = []
 
-    def judge(forest: Forest, fixed: dict[int, int]) -> Estimate:
-        looked.append(torch.from_numpy(forest.features))
-        return number_of_categories.judge(forest, fixed)
+    original = SilhouetteEstimator.estimate
 
-    monkeypatch.setattr(feature_queue, "judge", judge)
+    def estimate(self: SilhouetteEstimator, forest: Forest, fixed: dict[int, int]) -> Estimate:
+        looked.append(torch.from_numpy(forest.features))
+        return original(self, forest, fixed)
+
+    monkeypatch.setattr(SilhouetteEstimator, "estimate", estimate)
     settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     words = torch.eye(len(data))[:, :5]
     data = replace(data, n_categories=30, unknown=True, estimating=True, fixed={0: 2}, words=words)

@@ -37,4 +37,4 @@ def test_a_curve_is_a_row_of_blocks_of_bounded_length(values: list[float]) -> No
 def test_the_plausible_numbers_in_words() -> None:
     assert plausible(CategoryCount(3, 3, 3, ())) == "3"
     assert plausible(CategoryCount(3, 2, 9, ())) == "2 to 9"
-    assert plausible(CategoryCount(3, 2, 9, (), even=True)) == "2 to 9, equal sizes"
+    assert plausible(CategoryCount(3, 2, 9, (), balanced=True)) == "2 to 9, equal sizes"

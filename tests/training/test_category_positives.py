@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from helpers.planted import blobs
 
-from subtaxa.clustering.clusters import Clusters, cluster
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.rules import cluster
 from subtaxa.training import category_positives
 from subtaxa.training.category_positives import members
 

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
-from subtaxa.clustering.clusters import cluster
+from subtaxa.clustering.rules import cluster
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
 from subtaxa.runtime.arrays import Floats, means, unit
@@ -48,7 +48,7 @@ def _random_starts(features: Floats, number: int, seed: int, restarts: int) -> K
 
 def _start_from_tree(features: Floats, number: int) -> KMeans:
     tree = WardTree(features)
-    k = min(number, tree.most)
+    k = min(number, tree.n_leaves)
     with threadpool_limits(1, "openmp"):
         return KMeans(k, init=means(features, tree.cut(k), k)[0].astype(np.float32), n_init=1).fit(features)
 

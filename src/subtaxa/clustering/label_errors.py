@@ -1,4 +1,4 @@
-"""Coarse labels that look wrong: texts whose neighbours, among all texts, overwhelmingly carry another label.
+"""Label errors: texts whose neighbours, among all texts, mostly have another coarse label.
 
 N texts, D dimensions, k neighbours, C labels.
 """
@@ -14,32 +14,35 @@ from numpy.typing import NDArray
 from subtaxa.clustering.neighbours import retrieve
 from subtaxa.runtime.arrays import Floats, Ints
 
+# The number of neighbours that are looked at.
 NEIGHBOURS = 20
-OVERWHELMING = 0.8  # of the neighbours
+
+# A label is suspect if at least this share of the neighbours has one and the same other label.
+SHARE = 0.8
 
 
-class Suspects(NamedTuple):
-    """Positions of suspect texts, the most suspect first, the label that their neighbours carry, and how many do."""
+class LabelErrors(NamedTuple):
+    """The texts whose label is suspect, the most suspect first, the label of their neighbours, and its share."""
 
-    texts: Ints
-    label: Ints
-    share: NDArray[np.float64]
+    texts: Ints  # (n,) indices
+    label: Ints  # (n,)
+    share: NDArray[np.float64]  # (n,)
 
 
-def suspect_labels(features: Floats, labels: Ints) -> Suspects:
-    """Texts of which most neighbours are marked otherwise."""
+def label_errors(features: Floats, labels: Ints, least: float = SHARE) -> LabelErrors:
+    """The texts of whose neighbours at least a given share has another label."""
     share = neighbour_shares(features, labels)  # (N, C)
     own = np.arange(len(labels)), labels
     share[own] = 0.0
     other = share.argmax(1)
     weight = share.max(1)
     order = np.lexsort((np.arange(len(labels)), -weight))
-    order = order[weight[order] >= OVERWHELMING]
-    return Suspects(order, other[order], weight[order])
+    order = order[weight[order] >= least]
+    return LabelErrors(order, other[order], weight[order])
 
 
 def neighbour_shares(features: Floats, labels: Ints) -> NDArray[np.float64]:
-    """The share (N, C) of each text's neighbours that is marked with each label."""
+    """The share (N, C) of each text's neighbours that has each label."""
     n, c, rows = len(labels), int(labels.max()) + 1, torch.from_numpy(features)
     near = retrieve(rows, rows, 1 + min(NEIGHBOURS, n - 1)).indices[:, 1:].numpy()  # (N, k), without the text itself
     votes = np.bincount((np.arange(n)[:, None] * c + labels[near]).ravel(), minlength=n * c).reshape(n, c)

@@ -1,9 +1,9 @@
-"""From many small clusters to the categories: merges that mind sizes less than Ward's.
+"""Merging many small clusters into categories, with less regard to sizes than Ward's linkage.
 
-Ward's price of a merge is n·m/(n+m) times the squared distance of the means. It keeps the halves of a large category
-apart longer than two small categories. Here that factor has a power: the lower, the less it minds sizes. Where
-categories are uneven, a low one keeps the large ones whole; where they run into each other, it ties them up in lumps. m
-small clusters of one label, D dimensions.
+The cost of a merge in Ward's linkage is n·m/(n+m) times the squared distance of the means. It keeps the halves of a
+large category apart longer than two small categories. Here that factor is raised to a power: the lower the power, the
+less sizes matter. A low power keeps large categories whole where sizes are unbalanced, but chains overlapping ones.
+m small clusters of one label, D dimensions.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-POWERS = (1.0, 0.75, 0.5, 0.375, 0.25, 0.125, 0.0)  # of Ward's factor n·m/(n+m): 1 is Ward's linkage, 0 heeds no sizes
+# Powers of Ward's factor n·m/(n+m): 1 is Ward's linkage, and 0 ignores sizes.
+POWERS = (1.0, 0.75, 0.5, 0.375, 0.25, 0.125, 0.0)
 
 
 def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int, power: float) -> NDArray[np.int64]:
-    """Which of `number` categories each small cluster (m,) goes to, when the cheapest merge is made each time."""
+    """Which of `number` categories each small cluster (m,) goes to when the cheapest merge is made each time."""
     squares = (means**2).sum(1)
     distance = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)  # (m, m) squared
     np.fill_diagonal(distance, np.inf)
     sizes = sizes.astype(np.float64)
     into = np.arange(len(means))
     for _ in range(len(means) - number):
-        price = distance * (sizes[:, None] * sizes / (sizes[:, None] + sizes)) ** power  # (m, m)
-        i, j = (int(x) for x in np.unravel_index(price.argmin(), price.shape))
+        cost = distance * (sizes[:, None] * sizes / (sizes[:, None] + sizes)) ** power  # (m, m)
+        i, j = (int(x) for x in np.unravel_index(cost.argmin(), cost.shape))
         n, m, apart = sizes[i], sizes[j], distance[i, j]
         row = (n * distance[i] + m * distance[j]) / (n + m) - n * m * apart / (n + m) ** 2  # of the joint mean
         row[[i, j]] = np.inf

@@ -1,7 +1,7 @@
-"""New categories among new texts: places where enough of them keep to themselves.
+"""New categories among new texts: groups of new texts whose neighbours are new as well.
 
-New texts of an old category mix with its old texts. Where the neighbours of new texts are nearly all new, far more than
-by chance, there was nothing before. Such texts that name each other as neighbours make a category.
+New texts of a known category have old texts among their neighbours. Where the neighbours of a new text are new far more
+often than by chance, its category did not exist before. Such texts that are mutual neighbours form a category.
 
 n new texts, N of both kinds, D dimensions, k neighbours.
 """
@@ -18,12 +18,17 @@ from subtaxa.clustering.filters import reciprocal_filter
 from subtaxa.clustering.neighbours import retrieve_within
 from subtaxa.runtime.arrays import Floats, Ints
 
+# The number of neighbours that are looked at.
 NEIGHBOURS = 15
-LIFT = 8.0  # the odds of a new neighbour, as a multiple of what chance would give
+
+# The odds of a new neighbour must be this multiple of those expected by chance.
+LIFT = 8.0
 
 
-def new_categories(old: Floats, old_labels: Ints, new: Floats, new_labels: Ints, least: int) -> list[Ints]:
-    """The new categories, each as the positions of at least so many new texts of one label; the largest first."""
+def new_categories(
+    old: Floats, old_labels: Ints, new: Floats, new_labels: Ints, least: int, lift: float = LIFT
+) -> list[Ints]:
+    """The new categories, largest first: each is the indices of at least `least` new texts of one label."""
     features = torch.from_numpy(np.concatenate([old, new]))  # (N, D)
     labels = np.concatenate([old_labels, new_labels])  # (N,)
     is_new = np.arange(len(labels)) >= len(old)  # (N,)
@@ -33,7 +38,7 @@ def new_categories(old: Floats, old_labels: Ints, new: Floats, new_labels: Ints,
     valid[:, 0] = False  # the text itself
     alone = _odds(_share(is_new[indices] & valid, valid))
     chance = _odds(np.bincount(labels, is_new) / np.maximum(np.bincount(labels), 1))[labels]
-    strange = is_new & (alone >= LIFT * chance) & valid.any(1)
+    strange = is_new & (alone >= lift * chance) & valid.any(1)
     rows, columns = np.nonzero(mutual & valid & strange[:, None] & strange[indices])
     graph = csr_matrix((np.ones(len(rows)), (rows, indices[rows, columns])), shape=(len(labels), len(labels)))
     part = connected_components(graph, directed=False)[1]  # (N,)

@@ -1,6 +1,6 @@
-"""Texts that fit nowhere: much less like their category than its other texts are.
+"""Outliers: texts that are much less similar to their category than its other texts.
 
-They stay where they are; they are only marked. N texts, n new ones, K categories, D dimensions.
+They stay in their category and are only marked. N texts, n new ones, K categories, D dimensions.
 """
 
 from __future__ import annotations
@@ -11,34 +11,44 @@ from numpy.typing import NDArray
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 
-SPREADS = 5.0  # below the category's median
-ENOUGH = 20  # texts of a category say how wide it is; fewer are helped out by the other categories
+# A text is an outlier if its similarity is this many standard deviations below the median of its category.
+DEVIATIONS = 5.0
+
+# The spread of a category is averaged with that of all categories, which counts as much as this many texts.
+PRIOR_TEXTS = 20
+
+# The ratio of the standard deviation to the median absolute deviation of a normal distribution.
+NORMAL = 1.4826
 
 
-def outlier_threshold(features: Floats, place: Ints, clusters: Clusters) -> NDArray[np.float64]:
-    """The least similarity (K,) to its centroid at which a text still fits a category."""
-    own = similarity_to(features, place, clusters)  # (N,)
+def outlier_threshold(
+    features: Floats, assignment: Ints, clusters: Clusters, deviations: float = DEVIATIONS
+) -> NDArray[np.float64]:
+    """The similarity to the centroid (K,) below which a text is an outlier of its category."""
+    own = similarity_to(features, assignment, clusters)  # (N,)
     k = len(clusters)
-    middle = _medians(own, place, k)
-    away = np.abs(own - middle[place])  # (N,)
+    middle = _medians(own, assignment, k)
+    away = np.abs(own - middle[assignment])  # (N,)
     typical = float(np.median(away)) if len(away) else 0.0
-    size = np.bincount(place, minlength=k)
-    spread = (size * _medians(away, place, k) + ENOUGH * typical) / (size + ENOUGH)
-    return middle - SPREADS * 1.4826 * spread  # 1.4826: from the median deviation to the standard one of a bell curve
+    size = np.bincount(assignment, minlength=k)
+    spread = (size * _medians(away, assignment, k) + PRIOR_TEXTS * typical) / (size + PRIOR_TEXTS)
+    return middle - deviations * NORMAL * spread
 
 
-def is_outlier(features: Floats, place: Ints, clusters: Clusters, lowest: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which texts (n,) are less similar to their category than it allows."""
-    return similarity_to(features, place, clusters) < lowest[place]
+def is_outlier(
+    features: Floats, assignment: Ints, clusters: Clusters, threshold: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Which texts (n,) are less similar to their category than its threshold."""
+    return similarity_to(features, assignment, clusters) < threshold[assignment]
 
 
-def similarity_to(features: Floats, place: Ints, clusters: Clusters) -> NDArray[np.float64]:
+def similarity_to(features: Floats, assignment: Ints, clusters: Clusters) -> NDArray[np.float64]:
     """The similarity of each text to its category's centroid (n,)."""
-    return np.einsum("nd,nd->n", features, clusters.centroids[place]).astype(np.float64)
+    return np.einsum("nd,nd->n", features, clusters.centroids[assignment]).astype(np.float64)
 
 
 def _medians(values: NDArray[np.float64], group: Ints, k: int) -> NDArray[np.float64]:
-    """The median of each group's values (k,); 0 where there are none."""
+    """The median of the values of each group (k,); 0 for an empty group."""
     order = np.lexsort((values, group))
     size = np.bincount(group, minlength=k)
     start = np.cumsum(size) - size

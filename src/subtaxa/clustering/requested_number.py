@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from subtaxa.clustering.clusters import check_number
+from subtaxa.clustering.forest import check_number
 from subtaxa.errors import SettingError
 
 GRANULARITIES = ("coarse", "normal", "fine")

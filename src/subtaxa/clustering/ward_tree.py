@@ -1,4 +1,4 @@
-"""The Ward tree of one label: all numbers of categories at once.
+"""The Ward tree of one label, which gives every number of categories at once.
 
 n texts of one label, D dimensions.
 """
@@ -14,23 +14,26 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
-LARGEST_TREE = 4000  # texts of a label that become leaves of its own; a larger label is first gathered into
-MICRO = 1000  # micro-clusters
+# In a label with more distinct texts than this, the leaves of the tree are micro-clusters instead of texts.
+LARGEST_TREE = 4000
+
+# The number of micro-clusters of such a label.
+MICRO_CLUSTERS = 1000
 
 
 class WardTree:
-    """The merge tree of one label's texts and what can be read off it."""
+    """The merge tree of one label's texts."""
 
     def __init__(self, features: NDArray[np.float32], seed: int = 0) -> None:
         self.features, self.seed = features, seed  # (n, D)
         points, leaf = np.unique(features, axis=0, return_inverse=True)
         self.leaf = leaf.ravel()  # (n,) the leaf of each text
         if len(points) > LARGEST_TREE:
-            micro = KMeans(MICRO, n_init=1, max_iter=10, random_state=seed).fit(features)
+            micro = KMeans(MICRO_CLUSTERS, n_init=1, max_iter=10, random_state=seed).fit(features)
             points, self.leaf = micro.cluster_centers_, micro.labels_.astype(np.int64)
-        self.most = len(points)
-        self.merges = linkage(points, "ward") if self.most > 1 else np.empty((0, 4))
-        self.texts = len(features)  # that the tree was made of
+        self.n_leaves = len(points)
+        self.merges = linkage(points, "ward") if self.n_leaves > 1 else np.empty((0, 4))
+        self.n_texts = len(features)  # that the tree was built from
 
     def only(self, some: NDArray[np.int64]) -> WardTree:
         """The same tree with only some of the texts."""
@@ -40,17 +43,18 @@ class WardTree:
 
     @property
     def gains(self) -> NDArray[np.float64]:
-        """What each further category takes off the spread, largest first: the squared heights of the merges.
+        """How much each further category reduces the variance, largest first: the squared heights of the merges.
 
-        A leaf may stand for several texts, so the heights count as many times as there are texts to a leaf.
+        A leaf may stand for several texts, so the heights are multiplied by the mean number of texts per leaf.
         """
-        return np.sort(self.merges[:, 2] ** 2)[::-1] * (self.texts / self.most)
+        return np.sort(self.merges[:, 2] ** 2)[::-1] * (self.n_texts / self.n_leaves)
 
     def cut(self, k: int) -> NDArray[np.int64]:
         """The category of each text (n,) when the tree is cut into k."""
-        done = self.most - k  # merges; by their order, not their height: there may be ties
-        joined = np.repeat(np.arange(self.most, self.most + done), 2)  # each merge makes a node of two others
+        done = self.n_leaves - k  # The first merges are applied by order, not by height, because heights may tie.
+        joined = np.repeat(np.arange(self.n_leaves, self.n_leaves + done), 2)  # each merge makes a node of two others
         nodes = self.merges[:done, :2].astype(np.int64).ravel()
-        graph = csr_matrix((np.ones(2 * done), (joined, nodes)), shape=(self.most + done, self.most + done))
-        parts = connected_components(graph, directed=False)[1][: self.most]
+        size = self.n_leaves + done
+        graph = csr_matrix((np.ones(2 * done), (joined, nodes)), shape=(size, size))
+        parts = connected_components(graph, directed=False)[1][: self.n_leaves]
         return np.unique(parts[self.leaf], return_inverse=True)[1]

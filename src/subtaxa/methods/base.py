@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.clustering.clusters import Clusters, Forest, categories
-from subtaxa.clustering.number_of_categories import Estimate, choose, exactly
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.number_of_categories import Estimate, divide_total, numbers_per_label
+from subtaxa.clustering.rules import ClusterRule, find_categories
 from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch, Tokens
@@ -38,16 +40,18 @@ class TrainingData:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def balanced_categories(self, features: Floats, judged: Estimate | None = None) -> Clusters | None:
-        """The categories that these features (N, D) show, as many as were judged or else as we were told, if they are
-        of one size."""
+    def balanced_categories(
+        self, features: Floats, estimate: Estimate | None = None, rule: ClusterRule | None = None
+    ) -> Clusters | None:
+        """The categories of these features (N, D) if they are balanced, as many as estimated or otherwise as given."""
         forest = Forest(features, self.labels.cpu().numpy())
-        if judged is None:
-            total = min(max(self.n_categories, self.n_labels), forest.most)
-            forest, choices = exactly(forest, total, self.fixed)
+        if estimate is None:
+            total = min(max(self.n_categories, self.n_labels), forest.max_categories())
+            forest, choices = divide_total(forest, total, self.fixed, rule)
         else:
-            forest, choices = choose(forest, fixed=self.fixed, judged=judged)
-        return categories(forest, [choice.chosen for choice in choices]) if forest.even else None
+            forest, choices = numbers_per_label(forest, fixed=self.fixed, estimate=estimate, rule=rule)
+        numbers = [choice.chosen for choice in choices]
+        return find_categories(forest, numbers, rule=rule) if forest.balanced else None
 
     def to(self, device: torch.device) -> TrainingData:
         """Labels on the device; tokens stay in main memory and travel batch by batch."""

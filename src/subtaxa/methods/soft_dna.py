@@ -28,6 +28,7 @@ from torch.nn import functional as F
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.filters import label_filter, reciprocal_filter, survival
 from subtaxa.clustering.neighbours import Neighbours, retrieve_within
+from subtaxa.clustering.rules import rule_for
 from subtaxa.encoders.lexical import lexical_weight, with_lexical
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.down import base_at
@@ -73,7 +74,7 @@ class SoftDNA(QueueMethod):
 
     def balanced_categories(self) -> Clusters | None:
         """The categories found with the current features, or None unless they have about the same size."""
-        return self.data.balanced_categories(unit(self.compared().cpu().numpy()), self.judged)
+        return self.data.balanced_categories(unit(self.compared().cpu().numpy()), self.judged, rule_for(self.settings))
 
     def use_neighbour_positives(self, epoch: int, found: Clusters | None) -> dict[str, float]:
         """In the next epoch, the positives of a text are its neighbours."""

@@ -37,7 +37,7 @@ def number_lines(numbers: Mapping[str, CategoryCount]) -> Iterator[str]:
 def plausible(count: CategoryCount) -> str:
     """The plausible numbers in words."""
     numbers = f"{count.low}" if count.low == count.high else f"{count.low} to {count.high}"
-    return f"{numbers}, equal sizes" if count.even else numbers
+    return f"{numbers}, equal sizes" if count.balanced else numbers
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.label_errors import suspect_labels
+from subtaxa.clustering.label_errors import label_errors
 from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
@@ -92,7 +92,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
         "settings": state.settings.to_dict(),
         "labels": state.coarse_labels,
         "next_id": state.trained.next_id,
-        "numbers": {label: choice._asdict() for label, choice in state.n_categories.items()},
+        "numbers": {label: choice.to_dict() for label, choice in state.n_categories.items()},
         "confidence": {name: fit._asdict() for name, fit in state.calibration._asdict().items()},
         "data": {
             "source": os.path.basename(data.source),
@@ -168,7 +168,7 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
 def _suspects(state: FittedState) -> str:
     """The texts whose neighbours have another label, as CSV."""
     data, names = state.data, state.coarse_labels
-    found = suspect_labels(state.features, np.searchsorted(names, data.labels))
+    found = label_errors(state.features, np.searchsorted(names, data.labels), state.settings.label_error_share)
     columns = {
         "row": [data.rows[i] for i in found.texts],
         "text": [data.texts[i] for i in found.texts],

@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subtaxa.clustering.clusters import EVEN_POWER, Forest, clearest
+from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.merging import POWERS
+from subtaxa.clustering.rules import MergedRule, find_categories
+from subtaxa.clustering.rules.balanced import START_POWER
+from subtaxa.clustering.silhouettes import silhouettes
 from subtaxa.errors import InputError
 from subtaxa.runtime.json_files import difference
 from subtaxa.taxonomy.categories import Taxonomy
@@ -211,13 +214,14 @@ def _parts(features: Floats, numbers: Iterable[int]) -> Ints:
     rows = forest.sample()
 
     def tried(number: int, power: float) -> tuple[float, float, float, Ints]:
-        clusters, clear = clearest(forest, [number], rows, [power])
-        own = np.unique(clusters.nearest(features), return_inverse=True)[1]  # (n,)
+        nearest = find_categories(forest, [number], rule=MergedRule([power])).nearest(features)
+        scores = silhouettes(features, nearest, number, rows)
+        own = np.unique(nearest, return_inverse=True)[1]  # (n,)
         sizes = np.bincount(own)
         enough = max(FEWEST, len(features) / max(CRUMB, 4 * number))
-        return len(sizes) / number, min(1.0, sizes.min() / enough), float(clear.mean()), own
+        return len(sizes) / number, min(1.0, sizes.min() / enough), float(scores.mean()), own
 
-    found = [tried(number, power) for number in numbers for power in (*POWERS, EVEN_POWER)]
+    found = [tried(number, power) for number in numbers for power in (*POWERS, START_POWER)]
     return max(found, key=lambda division: division[:3])[3]
 
 

@@ -58,6 +58,7 @@ def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | Non
             features,
             parents,
             max(MIN_TEXTS, round(MIN_SHARE * median_size)),
+            state.settings.new_category_lift,
         )
     more_places = places_among(features, state.features, state.map, state.request.seed)  # (n, 2)
     text_map = np.concatenate([state.map, more_places])  # (N + n, 2)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from subtaxa.clustering.clusters import Forest
-from subtaxa.clustering.number_of_categories import Estimate, judge
+from subtaxa.clustering.estimators import Estimate, estimator_for
+from subtaxa.clustering.forest import Forest
 from subtaxa.encoders.base import Encoder
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime import processes
@@ -82,8 +82,9 @@ class QueueMethod(Method):
         if epoch != 1 or not self.data.unknown or self.data.n_labels == 1:
             return
         rows, labels = self.compared(), self.data.labels
+        estimator = estimator_for(self.settings)
         self.judged = processes.broadcast(
-            lambda: judge(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
+            lambda: estimator.estimate(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
         )
         if self.data.estimating:
             self.k = neighbours_for(len(self.data), self.judged.total)
@@ -103,5 +104,5 @@ class QueueMethod(Method):
         self.k = int(state["k"])
         self.positives = state["positives"].long().to(self.encoder.device)
         self.weights = state["weights"].to(self.encoder.device)
-        if "judged_take" in state:
+        if "judged_totals" in state:
             self.judged = Estimate(*(state[f"judged_{name}"].numpy() for name in Estimate._fields))

@@ -1,0 +1,35 @@
+"""The interface of a cluster rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.forest import Forest
+from subtaxa.settings import Settings
+
+
+class ClusterRule:
+    """One way to form a given number of categories below each label.
+
+    A rule is made without arguments or with keyword arguments that have defaults, and `fit` is all it must define.
+    """
+
+    about: ClassVar[str]
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ClusterRule:
+        """The rule with the values that a user has set."""
+        return cls()
+
+    def balances(self, forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> bool:
+        """Whether a total is divided among the labels in proportion to their texts instead of by variance."""
+        return False
+
+    def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
+        """The categories of `forest.features` below `forest.labels`: `numbers[i]` of them below label i, in order.
+
+        `forest.balanced` is what `balances` returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no fit")
