@@ -5,8 +5,8 @@
 RUN is a folder written by `benchmarks/quality/discover.py ... --categories auto --out RUN`, whose encoder was trained
 without knowing the number. The row `subtaxa` is the number that the run found, from its features after the first epoch.
 All other rows are estimates from the features after the last epoch; `silhouette` is the default estimator. ACC is that
-of the training texts when `discover` clusters them into each estimate. The rows `true number per label` and `true total`
-are for comparison.
+of the training texts when `discover` clusters them into each estimate. The rows `true number per label` and `true
+total` are for comparison.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def main() -> None:
         seconds[name] = round(time.perf_counter() - begun, 1)
     for name, numbers in rows.items():
         off = np.array(numbers) - true
-        clusters = find_categories(forest, [min(k, tree.n_leaves) for k, tree in zip(numbers, forest.trees, strict=True)])
+        clusters = find_categories(
+            forest, [min(k, tree.n_leaves) for k, tree in zip(numbers, forest.trees, strict=True)]
+        )
         record = {
             "command": f"benchmarks/number_of_categories.py {given.dataset} {given.run.name}",
             "estimator": name,

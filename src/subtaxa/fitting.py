@@ -19,8 +19,8 @@ from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, divide_total, numbers_per_label, readable
-from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.requested_number import Wanted, wanted
+from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.encoders.base import Encoder

@@ -10,7 +10,7 @@ import pytest
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs
 
-from subtaxa.clustering.label_errors import NEIGHBOURS, neighbour_shares, label_errors
+from subtaxa.clustering.label_errors import NEIGHBOURS, label_errors, neighbour_shares
 from subtaxa.discovery import Discovery
 
 
