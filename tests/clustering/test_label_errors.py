@@ -48,7 +48,7 @@ def test_a_run_lists_them(quick: dict[str, object], tmp_path: Path) -> None:
     for i in wrong:
         labels[i] = "money"
     run = Discovery(6, **quick).fit(texts, labels).save(tmp_path / "run")  # type: ignore[arg-type]
-    with (run / "label_errors.csv").open(encoding="utf-8", newline="") as file:
+    with (run / "suspect_labels.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {texts[i] for i in wrong} <= {row["text"] for row in rows}
     assert all(row["label"] != row["neighbours_label"] for row in rows)
