@@ -131,3 +131,11 @@ def test_the_weight_is_the_best_one_and_later_the_largest_that_does_no_harm(monk
 def test_a_single_label_tells_nothing_so_words_do_not_count() -> None:
     rows = torch.nn.functional.normalize(torch.randn(12, 5), dim=1)
     assert lexical_weight(rows, rows, torch.zeros(12, dtype=torch.int64)) == 0.0
+
+
+def test_texts_that_share_a_single_term_have_no_lexical_features() -> None:
+    rows, vocabulary = lexical_features(
+        [f"{letter}x shared" if letter in "ab" else f"{letter}x" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    )
+    assert vocabulary is None
+    assert not rows.any()

@@ -101,6 +101,8 @@ def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
         table = terms.fit_transform(texts)  # (N, V), sparse
     except ValueError:  # There are no words, or no two texts share one.
         return np.zeros((len(texts), 1), dtype=np.float32), None
+    if table.shape[1] < 2:  # a single shared term cannot be condensed any further
+        return np.zeros((len(texts), 1), dtype=np.float32), None
     condensed = TruncatedSVD(min(DIMENSIONS, *table.shape), random_state=0)
     rows = unit(condensed.fit_transform(table))
     axes = condensed.components_.astype(np.float32)
