@@ -111,9 +111,7 @@ class FittedState:
     @property
     def outlier_threshold(self) -> NDArray[np.float64]:
         """The similarity to each category's centroid (K,) below which a text is an outlier."""
-        return outlier_threshold(
-            self.features, self.category_index, self.clusters, self.settings.outlier_deviations
-        )
+        return outlier_threshold(self.features, self.category_index, self.clusters, self.settings.outlier_deviations)
 
     @property
     def outliers(self) -> NDArray[np.bool_]:
