@@ -68,11 +68,10 @@ def before(module, name, phase):
     setattr(module, name, logged)
 def hook():
     from subtaxa.training import checkpoint
-    from subtaxa.runs import save
-    from subtaxa.runs import layout
+    from subtaxa.runs import save, staging
     before(checkpoint, "save_state", "writing a checkpoint")
     before(save, "render_report", "rendering the report")
-    before(layout, "_sync", "moving results into place")
+    before(staging, "_sync", "moving results into place")
 step, note = progress.Progress.step, progress.Step.note
 PHASES = {"Starting up": "importing", "Writing the run": "writing results"}
 PHASES["Pretraining on the coarse labels"] = "pretraining"

@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 
 from subtaxa.discovery import Discovery
 from subtaxa.report.page import ReportData, render_report
-from subtaxa.runs import layout
+from subtaxa.runs import reading
 from subtaxa.runs.save import report_data
 
 LOADS, LARGER = 5, (20_000, 50_000)
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     given = parser.parse_args()
-    data = report_data(Discovery.load(given.run).state_, layout.read_run(given.run))
+    data = report_data(Discovery.load(given.run).state_, reading.read_run(given.run))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
         for shown in (data, *(enlarged(data, number) for number in LARGER)):

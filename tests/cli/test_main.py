@@ -113,7 +113,7 @@ def test_info_and_methods(run: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["info", str(run), "--outliers"]) == 0
     first, *listed = capsys.readouterr().out.splitlines()
     marked = pd.read_csv(run / "assignments.csv").query("outlier == 'yes'")
-    assert first.startswith(f"{len(marked)} of 120 texts fit nowhere")
+    assert first.startswith(f"{len(marked)} of 120 texts are outliers")
     assert [line.split("\t")[0] for line in listed] == marked["row"].astype(str).tolist()
     assert main(["methods"]) == 0
     printed = capsys.readouterr().out

@@ -26,7 +26,7 @@ from subtaxa.data.tables import parquet_bytes
 from subtaxa.data.texts import CoarseTexts, read_texts
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout, schema
+from subtaxa.runs import layout, reading, schema
 from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import unit
 
@@ -175,11 +175,11 @@ def test_a_run_with_any_value_in_its_json_is_read_or_refused(tmp_path: Path, nam
         (folder / name).write_text(json.dumps(changed(content, path, value)))
         with contextlib.suppress(SubtaxaError):
             if name == layout.RUN:
-                facts = layout.read_run(folder)
-                layout.read_numbers(facts)
+                facts = reading.read_run(folder)
+                reading.read_category_counts(facts)
                 assert json_files.difference(facts, schema.RUN) is None
             else:
-                assert str(layout.read_taxonomy(folder)) is not None
+                assert str(reading.read_taxonomy(folder)) is not None
 
     check()
 

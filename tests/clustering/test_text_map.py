@@ -18,7 +18,9 @@ from subtaxa.clustering import text_map as text_map_module
 from subtaxa.clustering.text_map import EVERY, FEW, GATHERING, SPREADING, places_among, text_map
 from subtaxa.discovery import Discovery
 from subtaxa.errors import SubtaxaError
-from subtaxa.runs.layout import CLUSTERS, RUN, read_arrays, read_json, write_arrays
+from subtaxa.runs.array_files import read_arrays, write_arrays
+from subtaxa.runs.layout import CLUSTERS, RUN
+from subtaxa.runs.reading import read_json
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.progress import Progress, Step
 

@@ -15,7 +15,7 @@ from subtaxa import Discovery
 from subtaxa.cli.main import main
 from subtaxa.encoders.onnx import is_whole
 from subtaxa.errors import SettingError
-from subtaxa.runs.layout import GRAPH, GRAPH_NOTE
+from subtaxa.runs.layout import ONNX_DIGESTS, ONNX_MODEL
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -47,23 +47,23 @@ def test_the_graph_is_kept_and_made_again_when_anything_differs(run: Path, tmp_p
         return Discovery.load(folder, backend="onnx-int8").transform(NEW[:3])
 
     first = transformed()
-    graph, note = (folder / GRAPH).read_bytes(), (folder / GRAPH_NOTE).read_text()
-    made = (folder / GRAPH).stat().st_mtime_ns
+    graph, note = (folder / ONNX_MODEL).read_bytes(), (folder / ONNX_DIGESTS).read_text()
+    made = (folder / ONNX_MODEL).stat().st_mtime_ns
     assert np.array_equal(transformed(), first)
-    assert (folder / GRAPH).stat().st_mtime_ns == made  # it was used as it is
-    (folder / GRAPH).write_bytes(graph[:-100])
+    assert (folder / ONNX_MODEL).stat().st_mtime_ns == made  # it was used as it is
+    (folder / ONNX_MODEL).write_bytes(graph[:-100])
     assert np.allclose(transformed(), first, atol=1e-6)
-    assert len((folder / GRAPH).read_bytes()) == len(graph)
-    (folder / GRAPH_NOTE).write_text(json.dumps(json.loads(note) | {"model": "0" * 64}))
+    assert len((folder / ONNX_MODEL).read_bytes()) == len(graph)
+    (folder / ONNX_DIGESTS).write_text(json.dumps(json.loads(note) | {"model": "0" * 64}))
     transformed()
-    assert (folder / GRAPH_NOTE).read_text() == note
+    assert (folder / ONNX_DIGESTS).read_text() == note
     assert Discovery.load(folder).save(folder, overwrite=True)  # the graph is a file of ours
-    assert not (folder / GRAPH).exists()
+    assert not (folder / ONNX_MODEL).exists()
 
 
 def test_a_graph_whose_weights_are_elsewhere_is_not_whole(run: Path) -> None:
     Discovery.load(run, backend="onnx-int8").transform(NEW[:1])
-    graph = onnx.load_model_from_string((run / GRAPH).read_bytes())
+    graph = onnx.load_model_from_string((run / ONNX_MODEL).read_bytes())
     assert is_whole(graph.SerializeToString())
     weight = graph.graph.initializer[0]
     weight.data_location = onnx.TensorProto.EXTERNAL

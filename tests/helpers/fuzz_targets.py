@@ -16,7 +16,7 @@ from typing import Any
 from helpers.hostile import small_files
 from helpers.run_files import write_run
 from subtaxa.errors import SubtaxaError
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 
 FINDINGS = Path(__file__).parent / "findings"
 Target = Callable[[bytes], None]
@@ -73,7 +73,7 @@ def run_file(name: str) -> Target:
 
     def target(data: bytes) -> None:
         from subtaxa.discovery import Discovery
-        from subtaxa.report.text_tables import number_lines
+        from subtaxa.report.text_tables import OUTLIER_COLUMNS, number_lines, outlier_lines
 
         path = _run() / name
         before = path.read_bytes() if path.exists() else None
@@ -82,9 +82,9 @@ def run_file(name: str) -> Target:
         path.write_bytes(data)
         for look in (
             lambda: Discovery.load(_run()),
-            lambda: list(number_lines(layout.read_numbers(layout.read_run(_run())))),
-            lambda: _shown(layout.read_taxonomy(_run())),
-            lambda: layout.outlier_lines(_run()),
+            lambda: list(number_lines(reading.read_category_counts(reading.read_run(_run())))),
+            lambda: _shown(reading.read_taxonomy(_run())),
+            lambda: list(outlier_lines(reading.read_assignments(_run(), OUTLIER_COLUMNS))),
         ):
             with contextlib.suppress(SubtaxaError):
                 look()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subtaxa.data.tables import csv_text
-from subtaxa.runs import layout
+from subtaxa.runs import array_files, layout
 from subtaxa.runtime.json_files import json_text
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.categories import Category, Taxonomy
@@ -83,6 +83,6 @@ def write_run(folder: Path) -> Path:
     (folder / layout.RUN).write_text(json_text(FACTS))
     (folder / layout.TAXONOMY).write_text(json_text(CATEGORIES.to_dict()))
     (folder / "assignments.csv").write_text(csv_text(assignments))
-    layout.write_arrays(folder / layout.CLUSTERS, arrays())
-    layout.write_arrays(folder / layout.FEATURES, {"features": np.eye(3, dtype=np.float32)})
+    array_files.write_arrays(folder / layout.CLUSTERS, arrays())
+    array_files.write_arrays(folder / layout.FEATURES, {"features": np.eye(3, dtype=np.float32)})
     return folder

@@ -13,7 +13,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.cli.main import main, parser
-from subtaxa.runs import layout
+from subtaxa.runs import reading
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -76,7 +76,7 @@ def test_the_edits_of_the_tutorial_run(tickets: Path) -> None:
     for line in lines:
         if line[0] == "edit":
             model = Discovery.load(tickets / "run")
-            known = layout.read_run(tickets / "run")["data"]["fingerprint"]
+            known = reading.read_run(tickets / "run")["data"]["fingerprint"]
             rename = {"do": "rename", "category": model.taxonomy_[0].id, "name": "From the page"}
             content = {"subtaxa corrections": 1, "run": known, "edits": len(model.edits_), "corrections": [rename]}
             (tickets / "corrections.json").write_text(json.dumps(content), encoding="utf-8")

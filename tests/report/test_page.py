@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from subtaxa.cli.main import main
 from subtaxa.data import tables
 from subtaxa.discovery import Discovery
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 from subtaxa.taxonomy.categories import Taxonomy
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=25)
@@ -47,7 +47,7 @@ def run(saved: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def taxonomy(saved: Path) -> Taxonomy:
-    return layout.read_taxonomy(saved)
+    return reading.read_taxonomy(saved)
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def test_undo_leads_back(reader: Reader, taxonomy: Taxonomy) -> None:
 )
 def test_bad_corrections_change_nothing(reader: Reader, run: Path, tmp_path: Path, content: str, why: str) -> None:
     file = tmp_path / "bad.json"
-    known = json.dumps(layout.read_run(run)["data"]["fingerprint"])
+    known = json.dumps(reading.read_run(run)["data"]["fingerprint"])
     file.write_text(content.replace("RUN", known), encoding="utf-8")
     before = reader.names()
     reader.go("Corrections")
@@ -273,7 +273,7 @@ def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) 
     ours, theirs, raw = read_csv(path), read_csv(hostile / "assignments.csv"), path.read_text("utf-8")
     reader.close()
     assert "\n=" not in raw.replace(",=", "\n=")
-    taxonomy = layout.read_taxonomy(hostile)
+    taxonomy = reading.read_taxonomy(hostile)
     assert [(int(row["category_id"]), int(row["size"])) for row in categories] == [(c.id, c.size) for c in taxonomy]
     for name in ("row", "category_id", "outlier"):
         assert [row[name] for row in ours] == [row[name] for row in theirs]
@@ -292,7 +292,7 @@ def test_texts_cannot_break_out(browser: Any, hostile: Path) -> None:  # noqa: F
         for part in ("Overview", "Map", "Category", "Training", "Corrections"):
             reader.go(part)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (part, width)
-    for c in layout.read_taxonomy(hostile):
+    for c in reading.read_taxonomy(hostile):
         page.goto(f"{(hostile / layout.REPORT).as_uri()}#category-{c.id}")
         assert page.locator("#category-title bdi").inner_text().split() == c.name.split()
     assert page.locator("script").count() == 3

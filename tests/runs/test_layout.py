@@ -19,19 +19,12 @@ from hypothesis import strategies as st
 
 from subtaxa.data.tables import csv_text, escape_formula, parquet_bytes, unescape_formula
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout, load
-from subtaxa.runs.layout import (
-    check_target,
-    clear,
-    clear_checkpoint,
-    read_arrays,
-    read_assignments,
-    read_json,
-    read_run,
-    read_taxonomy,
-    staged,
-    write_arrays,
-)
+from subtaxa.report.text_tables import OUTLIER_COLUMNS
+from subtaxa.runs import layout, load, staging
+from subtaxa.runs.array_files import read_arrays, write_arrays
+from subtaxa.runs.reading import read_assignments, read_json, read_run, read_taxonomy
+from subtaxa.runs.staging import staged
+from subtaxa.runs.target import check_target, clear, clear_checkpoint
 from subtaxa.runtime.json_files import json_text
 from subtaxa.taxonomy.categories import Category, Taxonomy
 
@@ -255,7 +248,7 @@ def moves(monkeypatch: pytest.MonkeyPatch, seen: Callable[[str], None]) -> None:
         seen(Path(target).name)
         real(source, target)
 
-    monkeypatch.setattr(layout.os, "replace", replace)
+    monkeypatch.setattr(staging.os, "replace", replace)
 
 
 def test_run_json_is_taken_away_first_and_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,4 +388,4 @@ def test_damaged_assignments_are_one_sentence(
     with pytest.raises(SubtaxaError, match=r"assignments.* damaged"):
         Discovery.load(folder)
     with pytest.raises(SubtaxaError, match=r"assignments.* damaged"):
-        layout.outlier_lines(folder)
+        read_assignments(folder, OUTLIER_COLUMNS)

@@ -20,7 +20,7 @@ from helpers.run_files import CATEGORIES, EDITS, FACTS, arrays, write_run
 from subtaxa.discovery import Discovery
 from subtaxa.encoders.loading import check_folder, load_pipeline
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout
+from subtaxa.runs import array_files, layout
 from subtaxa.runtime import json_files
 from subtaxa.taxonomy.edit_log import write_log
 
@@ -52,7 +52,7 @@ def write_model(folder: Path) -> Path:
     write_json(folder / "config.json", {"model_type": "bert", "text_config": {}})
     write_json(folder / "modules.json", MODULES)
     write_json(folder / "1_Pooling" / "config.json", {})
-    layout.write_arrays(folder / "model.safetensors", {"x": np.zeros(1, dtype=np.float32)})
+    array_files.write_arrays(folder / "model.safetensors", {"x": np.zeros(1, dtype=np.float32)})
     return folder
 
 
@@ -226,23 +226,23 @@ RUNS: dict[str, tuple[Harm, str]] = {
     "features that are pickled": (lambda folder: evil_pickle(folder, layout.FEATURES), "is damaged"),
     "features that are missing": (lambda folder: (folder / layout.FEATURES).unlink(), "is missing"),
     "fewer features than texts": (
-        lambda f: layout.write_arrays(f / layout.FEATURES, {"features": np.eye(2, dtype=np.float32)}),
+        lambda f: array_files.write_arrays(f / layout.FEATURES, {"features": np.eye(2, dtype=np.float32)}),
         "do not belong together",
     ),
     "features of one dimension": (
-        lambda f: layout.write_arrays(f / layout.FEATURES, {"features": np.ones(3, dtype=np.float32)}),
+        lambda f: array_files.write_arrays(f / layout.FEATURES, {"features": np.ones(3, dtype=np.float32)}),
         "do not belong together",
     ),
     "centroids of one dimension": (
-        lambda f: layout.write_arrays(f / layout.CLUSTERS, {**arrays(), "centroids": np.ones(3)}),
+        lambda f: array_files.write_arrays(f / layout.CLUSTERS, {**arrays(), "centroids": np.ones(3)}),
         "do not belong together",
     ),
     "parents there are not": (
-        lambda f: layout.write_arrays(f / layout.CLUSTERS, {**arrays(), "parents": np.array([0, 0, 99])}),
+        lambda f: array_files.write_arrays(f / layout.CLUSTERS, {**arrays(), "parents": np.array([0, 0, 99])}),
         "do not belong together",
     ),
     "a numberless map": (
-        lambda f: layout.write_arrays(f / layout.CLUSTERS, {**arrays(), "map": np.zeros((3, 2), dtype=bool)}),
+        lambda f: array_files.write_arrays(f / layout.CLUSTERS, {**arrays(), "map": np.zeros((3, 2), dtype=bool)}),
         "do not belong together",
     ),
     "facts that are elsewhere": (link(layout.RUN, "../run.json"), "is not a finished run|links to a place outside"),
@@ -268,16 +268,16 @@ def test_arrays_larger_than_the_memory_are_refused_unread(tmp_path: Path) -> Non
     path = write_run(tmp_path) / layout.FEATURES
     os.truncate(path, 2**42)
     with pytest.raises(InputError, match="is larger than the free memory"):
-        layout.read_arrays(path)
+        array_files.read_arrays(path)
 
 
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
         (lambda folder: evil_pickle(folder, layout.WORDS), "is damaged"),
-        (lambda folder: layout.write_arrays(folder / layout.WORDS, {"terms": np.zeros(3)}), "is damaged"),
+        (lambda folder: array_files.write_arrays(folder / layout.WORDS, {"terms": np.zeros(3)}), "is damaged"),
         (
-            lambda folder: layout.write_arrays(
+            lambda folder: array_files.write_arrays(
                 folder / layout.WORDS,
                 {
                     "terms": np.frombuffer(b"one\ntwo", dtype=np.uint8),

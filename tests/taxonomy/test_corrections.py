@@ -14,7 +14,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa.cli.main import main
 from subtaxa.discovery import Discovery
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=15)
 CORRECTIONS = "subtaxa corrections"
@@ -34,7 +34,7 @@ def run(saved: Path, tmp_path: Path) -> Path:
 def written(folder: Path, *corrections: dict[str, Any], **other: Any) -> str:
     """A file as the page gives it."""
     path = folder.parent / "corrections.json"
-    known = layout.read_run(folder)["data"]["fingerprint"]
+    known = reading.read_run(folder)["data"]["fingerprint"]
     content = {CORRECTIONS: 1, "run": known, "edits": 0, "corrections": list(corrections)} | other
     path.write_text(json.dumps(content), encoding="utf-8")
     return str(path)

@@ -21,7 +21,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa.cli.main import main
 from subtaxa.discovery import Discovery
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 from subtaxa.taxonomy import chat_client, edit_log
 from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.model_names import LENGTH, TEXT_LENGTH, clean, find_name, question
@@ -156,7 +156,7 @@ def test_names_go_everywhere_and_keywords_stay(
     report = (run / layout.REPORT).read_text("utf-8")
     assert "Name 6" in report
     assert "<b>Hot" not in report
-    assert layout.read_taxonomy(run) == after
+    assert reading.read_taxonomy(run) == after
     new = tmp_path / "new.csv"
     new.write_text("text\n" + "\n".join(TEXTS[:20]) + "\n", encoding="utf-8")
     assert main(["assign", str(run), str(new), "--out", "-", "--quiet"]) == 0
@@ -368,7 +368,7 @@ def test_a_server_that_dies_costs_one_name_and_the_same_command_goes_on(
     refused(capsys, command(run, serve("One", "Two", dies)))
     assert [edit["name"] for edit in kept] == ["One", "Two"]
     assert names(run) == ["One", "Two", *before[2:]]
-    assert [c.name for c in layout.read_taxonomy(run)] == names(run)
+    assert [c.name for c in reading.read_taxonomy(run)] == names(run)
     model = serve("Three", "Four", "Five", "Six")
     assert main(command(run, model)) == 0
     assert len(model.bodies) == 4
@@ -401,14 +401,14 @@ def test_a_signal_costs_one_name(
     error = capsys.readouterr().err
     assert "llama named 1 of 6 categories; tokens: 100 sent, 3 received\n" in error
     assert error.endswith("subtaxa: stopped (the names found so far are kept)\n")
-    assert [c.name for c in layout.read_taxonomy(run)] == names(run) == ["One", *before[1:]]
+    assert [c.name for c in reading.read_taxonomy(run)] == names(run) == ["One", *before[1:]]
 
 
 def test_a_run_that_was_killed_is_put_right_by_the_next(run: Path, serve: Callable[..., Model]) -> None:
     assert main(command(run, serve())) == 0
     shutil.copy(run / layout.TRAINED, run / layout.TAXONOMY)
     assert main(command(run, serve())) == 0
-    assert [c.name for c in layout.read_taxonomy(run)] == [f"Name {i}" for i in range(1, 7)]
+    assert [c.name for c in reading.read_taxonomy(run)] == [f"Name {i}" for i in range(1, 7)]
 
 
 def test_what_a_person_does_meanwhile_counts(

@@ -63,7 +63,8 @@ def _add(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.runs.layout import read_run, remove_leftovers
+    from subtaxa.runs.reading import read_run
+    from subtaxa.runs.staging import remove_leftovers
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.progress import progress_for
 
@@ -94,7 +95,7 @@ def _edit(folder: Path, options: argparse.Namespace, progress: Progress) -> None
 
 
 def _apply_corrections(state: FittedState, folder: Path, file: Path, progress: Progress) -> None:
-    from subtaxa.runs.layout import read_run
+    from subtaxa.runs.reading import read_run
     from subtaxa.taxonomy.corrections import correct
 
     with progress.step("Applying the corrections"):

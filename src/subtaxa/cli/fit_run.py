@@ -59,16 +59,16 @@ def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -
 
 
 def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
-    from subtaxa.runs import layout
+    from subtaxa.runs import layout, staging, target
     from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
 
     out, progress = Path(options.out), progress_for(quiet=options.quiet)
-    layout.check_target(out, overwrite=options.overwrite, resume=options.resume)
+    target.check_target(out, overwrite=options.overwrite, resume=options.resume)
     if options.resume and (out / layout.RUN).exists() and not options.overwrite:
         check_not_superseded(out)
-        layout.clear_checkpoint(out)
-        layout.remove_leftovers(out)
+        target.clear_checkpoint(out)
+        staging.remove_leftovers(out)
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):
@@ -86,11 +86,11 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
         **given_settings(options),
     )
     if not options.resume:
-        layout.clear_checkpoint(out)
+        target.clear_checkpoint(out)
     model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
-    layout.clear_checkpoint(out)
+    target.clear_checkpoint(out)
     say(str(model.taxonomy_))
     say(f"\n{len(model.taxonomy_)} categories in {len(model.coarse_labels_)} labels; open {out / layout.REPORT}")
     return model

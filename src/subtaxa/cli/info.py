@@ -27,17 +27,17 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, number_lines
-    from subtaxa.runs import layout
+    from subtaxa.report.text_tables import CHOICE_NOTE, OUTLIER_COLUMNS, SCORE_NOTE, number_lines, outlier_lines
+    from subtaxa.runs import layout, reading
 
     folder = Path(options.folder)
-    facts, taxonomy = layout.read_run(folder), layout.read_taxonomy(folder)
+    facts, taxonomy = reading.read_run(folder), reading.read_taxonomy(folder)
     if options.outliers:
-        for line in layout.outlier_lines(folder):
+        for line in outlier_lines(reading.read_assignments(folder, OUTLIER_COLUMNS)):
             say(line)
         return
     say(str(taxonomy))
-    numbers = layout.read_numbers(facts)
+    numbers = reading.read_category_counts(facts)
     say("\nNumber of categories by label:")
     for line in number_lines(numbers):
         say(line)

@@ -29,20 +29,20 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.runs import layout
+    from subtaxa.runs import reading
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.progress import progress_for
 
     folder = Path(options.folder)
-    layout.read_run(folder)  # Refuse a folder that holds no run before locking it.
+    reading.read_run(folder)  # Refuse a folder that holds no run before locking it.
     with exclusive(folder):
         _update(folder, options, progress_for(quiet=options.quiet))
 
 
 def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> None:
-    from subtaxa.runs import layout
+    from subtaxa.runs import layout, reading
 
-    command = str(layout.read_run(folder)["command"])
+    command = str(reading.read_run(folder)["command"])
     with progress.step("Reading the file"):
         texts, labels = _read(Path(options.file), options.text, options.label)
     with progress.step("Loading the run"):

@@ -23,7 +23,7 @@ from subtaxa.data.tables import write_tables
 from subtaxa.data.values import is_missing
 from subtaxa.engines.ray_start import connected
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 from subtaxa.runtime.atomic_files import whole_file, write_whole
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.progress import Progress
@@ -176,7 +176,7 @@ def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
     file = out / IDENTITY
     if out.exists() and any(out.iterdir()) and not file.exists():
         raise InputError(f"{str(out)!r} holds other files: name a new folder")
-    if file.exists() and not overwrite and layout.read_json(file) != identity:
+    if file.exists() and not overwrite and reading.read_json(file) != identity:
         raise InputError(
             f"{str(out)!r} was started with another run or other columns: name a new folder or add --overwrite"
         )
@@ -185,7 +185,7 @@ def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
 
 
 def _identity(run: Path, text: str | None, label: str | None) -> dict[str, Any]:
-    layout.read_run(run)  # A folder that is not a run is refused.
+    reading.read_run(run)  # A folder that is not a run is refused.
     digest = hashlib.sha256(b"".join((run / name).read_bytes() for name in (layout.TAXONOMY, layout.CLUSTERS)))
     return {"run": digest.hexdigest(), "text": text, "label": label}
 

@@ -1,13 +1,15 @@
-"""The number of categories of each label, as lines for a terminal: the number, the plausible range, and the curve."""
+"""Lines for a terminal: the number of categories of each label, and the outliers of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from subtaxa.clustering.number_of_categories import CategoryCount
 
+# The columns of the assignments that the list of outliers needs, in the order in which it reads them.
+OUTLIER_COLUMNS = ("row", "text", "label", "category", "outlier")
 BLOCKS = "▁▂▃▄▅▆▇█"
 MAX_WIDTH = 32  # Longest curve, in characters.
 MAX_NAME = 24  # Longest name of a label, in characters.
@@ -32,6 +34,15 @@ def number_lines(numbers: Mapping[str, CategoryCount]) -> Iterator[str]:
         first, last = count.curve[0][0], count.curve[-1][0]
         curve = f"  {first} {sparkline([score for _, score in count.curve])} {last}" if first < last else ""
         yield f"  {name:{width}}  {count.chosen:3}, plausible {plausible(count)}{curve}"
+
+
+def outlier_lines(assignments: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """A line with the number of outliers, then one line per outlier: row, label, category and text."""
+    rows = list(zip(*(assignments[column] for column in OUTLIER_COLUMNS), strict=True))
+    outliers = [row for row in rows if row[-1] == "yes"]
+    yield f"{len(outliers):,} of {len(rows):,} texts are outliers: row, label, category, text"
+    for number, text, label, category, _ in outliers:
+        yield f"{number}\t{label}\t{category}\t{' '.join(text.split())}"
 
 
 def plausible(count: CategoryCount) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.errors import SubtaxaError
-from subtaxa.runs.layout import CHECKPOINT, clear_checkpoint, read_json, read_run
+from subtaxa.runs.layout import CHECKPOINT
+from subtaxa.runs.reading import read_json, read_run
+from subtaxa.runs.target import clear_checkpoint
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
 from subtaxa.settings import RENAMED, Settings

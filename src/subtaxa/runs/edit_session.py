@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from subtaxa.errors import InputError
-from subtaxa.runs import layout
+from subtaxa.runs import layout, reading
 from subtaxa.runs.load import load_run
 from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
@@ -22,7 +22,7 @@ class EditSession:
     """Appends each edit to the log of the run. If another command changes the run meanwhile, the session ends."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.facts = folder, layout.read_run(folder)
+        self.folder, self.facts = folder, reading.read_run(folder)
         self.state = load_run(folder)
         self.working, self.log = working_taxonomy(self.state), list(self.state.edits)
 
@@ -47,7 +47,7 @@ class EditSession:
         """Refuse a run whose log on disk is not the beginning of ours."""
         path = self.folder / layout.EDITS
         written = read_log(read_limited(path, "replace"), str(path)) if path.exists() else []
-        if written != self.log[: len(written)] or layout.read_run(self.folder) != self.facts:
+        if written != self.log[: len(written)] or reading.read_run(self.folder) != self.facts:
             raise InputError(
                 f"{str(self.folder)!r} was changed by another command in the meantime: repeat the command to continue"
             )

@@ -13,7 +13,7 @@ from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.encoders.loading import check_folder
 from subtaxa.errors import InputError
-from subtaxa.runs import layout
+from subtaxa.runs import array_files, layout, reading
 from subtaxa.runs.digests import verify
 from subtaxa.runs.run_reader import RunReader
 from subtaxa.runtime.json_files import read_limited
@@ -25,7 +25,7 @@ from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
 
 def load_run(folder: Path, backend: str = "torch") -> FittedState:
     """The state that was saved in a run folder, edits included. The encoder is loaded when it is first used."""
-    facts = layout.read_run(folder)
+    facts = reading.read_run(folder)
     check_folder(folder / layout.MODEL)
     verify(folder, facts, layout.CLUSTERS, layout.FEATURES)
     state = _state_before_edits(folder, facts, backend)
@@ -38,13 +38,13 @@ def load_run(folder: Path, backend: str = "torch") -> FittedState:
 
 def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> FittedState:
     taxonomy = layout.TRAINED if (folder / layout.EDITS).exists() else layout.TAXONOMY
-    arrays = layout.read_arrays(folder / layout.CLUSTERS)
+    arrays = array_files.read_arrays(folder / layout.CLUSTERS)
     try:
-        features = layout.read_arrays(folder / layout.FEATURES)["features"]
+        features = array_files.read_arrays(folder / layout.FEATURES)["features"]
         trained = Categorisation(
             labels=arrays["labels"],
             confidences=arrays["confidences"],
-            taxonomy=layout.read_taxonomy(folder, taxonomy),
+            taxonomy=reading.read_taxonomy(folder, taxonomy),
             clusters=Clusters(arrays["centroids"], arrays["parents"]),
             known_texts=KnownTexts(arrays["memory_keys"], arrays["memory_categories"]),
             next_id=int(facts["next_id"]),
@@ -57,7 +57,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             coarse_labels=[str(name) for name in facts["labels"]],
             features=features,
             map=arrays["map"],
-            n_categories=layout.read_numbers(facts),
+            n_categories=reading.read_category_counts(facts),
             calibration=Calibration(*(Fit(**facts["confidence"][name]) for name in Calibration._fields)),
             history=list(facts["history"]),
             timings=dict(facts["timings"]),
@@ -74,7 +74,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
 
 def _data(folder: Path, facts: dict[str, Any]) -> CoarseTexts:
     """The texts and labels of the run."""
-    rows = layout.read_assignments(folder)
+    rows = reading.read_assignments(folder)
     return CoarseTexts(
         tuple(rows["text"]),
         tuple(rows["label"]),

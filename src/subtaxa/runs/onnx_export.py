@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from subtaxa.encoders.onnx import EXPORT_VERSION, MIN_COSINE, PROBES, OnnxEncoder, export_int8, is_whole
 from subtaxa.errors import InputError
 from subtaxa.runs.digests import digests
-from subtaxa.runs.layout import GRAPH, GRAPH_NOTE, MODEL
+from subtaxa.runs.layout import MODEL, ONNX_DIGESTS, ONNX_MODEL
 from subtaxa.runtime.atomic_files import write_whole
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
             "leave out --backend onnx-int8"
         )
     with contextlib.suppress(PermissionError):  # In a read-only run folder the export is used without being saved.
-        write_whole(folder / GRAPH, graph)
+        write_whole(folder / ONNX_MODEL, graph)
         note = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
-        write_whole(folder / GRAPH_NOTE, (json.dumps(note, indent=2) + "\n").encode())
+        write_whole(folder / ONNX_DIGESTS, (json.dumps(note, indent=2) + "\n").encode())
     return made
 
 
 def _kept(folder: Path, model: dict[str, str]) -> bytes | None:
     """The saved export, if it was made from this very model."""
     try:
-        note = json.loads((folder / GRAPH_NOTE).read_text("utf-8"))
-        graph = (folder / GRAPH).read_bytes()
+        note = json.loads((folder / ONNX_DIGESTS).read_text("utf-8"))
+        graph = (folder / ONNX_MODEL).read_bytes()
     except (OSError, ValueError):
         return None
     ours = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from subtaxa.encoders.lexical import Vocabulary
 from subtaxa.errors import InputError
-from subtaxa.runs import layout
+from subtaxa.runs import array_files, layout, reading
 from subtaxa.runs.digests import verify
 from subtaxa.taxonomy.text_reader import TextReader
 
@@ -27,7 +27,7 @@ class RunReader(TextReader):
         """The trained encoder, verified and loaded from the run folder."""
         from subtaxa.encoders.registry import load_saved
 
-        facts = layout.read_run(self.folder)
+        facts = reading.read_run(self.folder)
         verify(self.folder, facts, layout.MODEL)
         encoder = load_saved(self.folder / layout.MODEL, str(facts["settings"]["encoder"]))
         words = self.vocabulary
@@ -39,11 +39,11 @@ class RunReader(TextReader):
     def vocabulary(self) -> Vocabulary | None:
         """The vocabulary, verified and loaded from the run folder, if it has one."""
         path = self.folder / layout.WORDS
-        verify(self.folder, layout.read_run(self.folder), layout.WORDS)
+        verify(self.folder, reading.read_run(self.folder), layout.WORDS)
         if not path.exists():
             return None
         try:
-            return Vocabulary.of_arrays(layout.read_arrays(path))
+            return Vocabulary.of_arrays(array_files.read_arrays(path))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 

@@ -16,7 +16,7 @@ from subtaxa.clustering.label_errors import label_errors
 from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
-from subtaxa.runs import layout
+from subtaxa.runs import array_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
@@ -32,9 +32,9 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "
 
 def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str = "") -> Path:
     """Write a run folder. It is filled only once all files have been written."""
-    layout.check_target(folder, overwrite=overwrite, resume=False)
+    target.check_target(folder, overwrite=overwrite, resume=False)
     facts = run_facts(state, command)
-    with exclusive(folder), layout.staged(folder) as stage:
+    with exclusive(folder), staging.staged(folder) as stage:
         for name, content in _shown(state, facts).items():
             (stage / name).write_bytes(content)
         try:
@@ -44,11 +44,11 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
         except Exception as error:  # safetensors and tokenizers report a full disk with errors of their own.
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / layout.MODEL / "README.md").write_text(model_card(state, facts), encoding="utf-8")
-        layout.write_arrays(stage / layout.CLUSTERS, _arrays(state))
-        layout.write_arrays(stage / layout.FEATURES, {"features": state.features})
+        array_files.write_arrays(stage / layout.CLUSTERS, _arrays(state))
+        array_files.write_arrays(stage / layout.FEATURES, {"features": state.features})
         if state.reader.vocabulary is not None:
-            layout.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
-        (stage / layout.SUSPECTS).write_text(_suspects(state), encoding="utf-8", newline="")
+            array_files.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
+        (stage / layout.SUSPECT_LABELS).write_text(_suspects(state), encoding="utf-8", newline="")
         if state.earlier_edits:
             (stage / layout.EARLIER_EDITS).write_bytes(state.earlier_edits.encode())
         if state.edits:
@@ -61,7 +61,7 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
 
 def save_edits(state: FittedState, folder: Path) -> None:
     """Update a run folder to the edits of the state: first the log, which counts, then the files that show them."""
-    facts = layout.read_run(folder)
+    facts = reading.read_run(folder)
     card = {f"{layout.MODEL}/README.md": model_card(state, facts).encode()}
     write_together(folder, _edited(state, state.edits) | _shown(state, facts) | card)
 
