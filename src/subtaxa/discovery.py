@@ -49,7 +49,9 @@ def _renamed(old: str, new: str) -> Any:
 
     def get(self: Discovery) -> Any:
         warnings.warn(
-            f"Discovery.{old} is now Discovery.{new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2
+            f"Discovery.{old} is now Discovery.{new}; the old name will be removed in 0.3.0",
+            DeprecationWarning,
+            stacklevel=2,
         )
         return getattr(self, new)
 
@@ -182,7 +184,9 @@ new_category_lift
             if old not in RENAMED:
                 raise TypeError(f"Discovery.__init__() got an unexpected keyword argument {old!r}")
             new = RENAMED[old]
-            warnings.warn(f"{old} is now {new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2)
+            warnings.warn(
+                f"{old} is now {new}; the old name will be removed in 0.3.0", DeprecationWarning, stacklevel=2
+            )
             setattr(self, new, value)
 
     labels_ = _learned(lambda state: state.labels)

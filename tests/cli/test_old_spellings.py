@@ -29,7 +29,7 @@ def test_an_old_spelling_means_the_new_one_and_says_so(
     expected = parser().parse_args([*command, new, *more])
     assert capsys.readouterr().err == ""
     assert parser().parse_args([*command, old, *more]) == expected
-    assert capsys.readouterr().err == f"subtaxa: {old} is now {new}; the old spelling goes in 0.3.0\n"
+    assert capsys.readouterr().err == f"subtaxa: {old} is now {new}; the old spelling will be removed in 0.3.0\n"
 
 
 @pytest.mark.parametrize("command", [DISCOVER[:1], NAME[:1], BENCH[:2], ["demo"]], ids=" ".join)

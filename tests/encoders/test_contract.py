@@ -14,23 +14,24 @@ import subtaxa
 from subtaxa import Discovery
 from subtaxa.encoders import registry
 from subtaxa.encoders.base import Encoder, MaskedEncoder, TextEncoder
-from subtaxa.encoders.registry import BUILT_IN, implementations, load_encoder, load_saved, split_name
+from subtaxa.encoders.registry import BUILT_IN, ENCODERS, load_encoder, load_saved, split_name
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SettingError
+from subtaxa.runtime import plugins
 
 TEXTS = ["my password", "parcel lost " * 40, "zzz 42", "refund", "i was charged twice please"]
 LAYERS = ["all", "layers", 0, 1, 3]
 SOURCE = Path(subtaxa.__file__).parent
 
-every_encoder = pytest.mark.parametrize("kind", list(implementations()))
+every_encoder = pytest.mark.parametrize("kind", ENCODERS.names())
 
 
 def load(kind: str, tiny_encoder: str, **options: object) -> Encoder:
-    return implementations()[kind](tiny_encoder, **options)
+    return ENCODERS.get(kind)(tiny_encoder, **options)
 
 
 def text_encoders(tiny_encoder: str) -> dict[str, TextEncoder]:
-    found: dict[str, TextEncoder] = {kind: load(kind, tiny_encoder) for kind in implementations()}
+    found: dict[str, TextEncoder] = {kind: load(kind, tiny_encoder) for kind in ENCODERS.names()}
     pytest.importorskip("onnxruntime")
     from subtaxa.encoders.onnx import OnnxEncoder, export_int8
 
@@ -163,8 +164,8 @@ class PluginEncoder(SentenceEncoder):
 
 def install(monkeypatch: pytest.MonkeyPatch, **found: str) -> None:
     """Pretend that installed packages add these encoders."""
-    entries = [EntryPoint(name, value, registry.GROUP) for name, value in found.items()]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    entries = [EntryPoint(name, value, ENCODERS.group) for name, value in found.items()]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: entries if group == ENCODERS.group else [])
 
 
 def test_an_encoder_of_an_installed_package_is_found_by_its_name(
@@ -187,22 +188,22 @@ def test_an_encoder_of_an_installed_package_is_found_by_its_name(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("nowhere:Encoder", "cannot import the encoder 'mine' .ModuleNotFoundError"),
+        ("nowhere:Encoder", "the encoder 'mine' of 'nowhere:Encoder' cannot be loaded .ModuleNotFoundError"),
         ("builtins:dict", "the encoder 'mine' has no add_head, batch,"),
     ],
 )
 def test_a_broken_package_is_named_in_one_sentence(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     install(monkeypatch, mine=value)
     if value.startswith("builtins"):
-        monkeypatch.setattr(registry, "implementations", lambda: {"mine": lambda name, **options: {}})
+        monkeypatch.setattr(EntryPoint, "load", lambda self: lambda name, **options: {})
     with pytest.raises(SettingError, match=message):
         load_encoder("mine")
 
 
-def test_two_packages_with_the_same_encoder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_cannot_use_the_name_of_another_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, **{BUILT_IN: "builtins:dict"})
-    with pytest.raises(SettingError, match="two installed packages add an encoder named 'sentence-transformers'"):
-        implementations()
+    with pytest.raises(SettingError, match="the encoder name 'sentence-transformers' is used twice"):
+        load_encoder("packaged")
 
 
 def test_the_names_of_0_1_still_work(tiny_encoder: str) -> None:

@@ -127,7 +127,9 @@ def test_a_plugin_with_the_old_name_of_defaults_works_with_a_warning(folder: Pat
         "class Mine(DNA):\n    own = DNA.own | {'temperature': 0.3}\n"
         "VARIANTS = {'mine': Mine}\n"
     )
-    with pytest.warns(DeprecationWarning, match=r"^Mine\.own is now Mine\.defaults; the old name goes in 0\.3\.0$"):
+    with pytest.warns(
+        DeprecationWarning, match=r"^Mine\.own is now Mine\.defaults; the old name will be removed in 0\.3\.0$"
+    ):
         methods.variants()
     settings = methods.settings_for("default", method="mine")
     assert (settings.temperature, settings.momentum) == (0.3, 0.99)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from subtaxa.cli import main, methods
-from subtaxa.runtime.signals import Interrupts, Stopped, ending_soon
+from subtaxa.runtime.signals import Interrupts, Stopped, force_exit_after_signal
 
 both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
@@ -134,8 +134,8 @@ def test_stopped_is_a_control_c_unless_told() -> None:
 
 DEAF = """
 import time
-from subtaxa.runtime.signals import Interrupts, ending_soon
-with ending_soon("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
+from subtaxa.runtime.signals import Interrupts, force_exit_after_signal
+with force_exit_after_signal("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
     print("ready", flush=True)
     time.sleep(600)  # Like a library call during which Python handles no signals.
 """
@@ -153,9 +153,9 @@ def test_a_process_that_does_not_hear_ends_all_the_same(number: int) -> None:
 
 def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
     before = threading.active_count()
-    with ending_soon("never", 0.0):
+    with force_exit_after_signal("never", 0.0):
         pass
-    with pytest.raises(NotCaught), ending_soon("never", 60.0):  # The usual handler is fast enough.
+    with pytest.raises(NotCaught), force_exit_after_signal("never", 60.0):  # The usual handler is fast enough.
         send(signal.SIGINT)
     for _ in range(500):
         if threading.active_count() == before:

@@ -65,9 +65,10 @@ def _assign_with_ray(options: argparse.Namespace, arguments: dict[str, Any]) -> 
 
     engine = RayAssign(*worker_counts(options), options.address)
     count, finished = engine.assign_files(Path(options.folder), options.file, Path(options.out), **arguments)
-    before = f" ({finished:,} partitions were finished before)" if finished else ""
+    before = f" (partitions that an earlier run had finished: {finished:,})" if finished else ""
     say(_closing_line(count, options.out) + before)
 
 
 def _closing_line(count: int, out: str) -> str:
-    return f"{count:,} texts assigned; see {out}"
+    assigned = "1 text" if count == 1 else f"{count:,} texts"
+    return f"{assigned} assigned; see {out}"

@@ -160,7 +160,7 @@ def _check_method(name: str) -> None:
 
 
 class _Datasets(dict[str, "Dataset"]):
-    """The data sets by name. Each is read when it is first needed; what was skipped in it is shown."""
+    """The data sets by name. Each is read when it is first needed, and its skipped rows are reported."""
 
     def __init__(self, options: argparse.Namespace, progress: Progress) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The text after `--categories`: auto, 12, or billing=12,login=5."""
+"""Parses the value of `--categories`: auto, 12, or billing=12,login=5."""
 
 from __future__ import annotations
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from subtaxa.cli import fit_run
 from subtaxa.runtime.terminal import say
-
-EXAMPLE = Path(__file__).parents[1] / "data" / "example"
 
 
 def add_parser(commands: Any) -> None:
@@ -24,10 +21,10 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.data.example import example_texts
+    from subtaxa.data.example import FOLDER, example_texts
 
     model = fit_run.fit_and_save(options, example_texts)
     if model is not None:
         from subtaxa.bench.scoring import score_example
 
-        say(score_example(model, EXAMPLE / "support_fine.csv"))
+        say(score_example(model, FOLDER / "support_fine.csv"))

@@ -1,4 +1,4 @@
-"""Where a command runs: the checks of the engine options, and the engine they ask for."""
+"""Checks the engine options and creates the engine that they ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from subtaxa.cli.options import option
 from subtaxa.engines import check_ray
 from subtaxa.errors import SettingError
-from subtaxa.runtime.launcher import launched
+from subtaxa.runtime.launcher import started_by_launcher
 from subtaxa.settings import whole_number
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 TRAINING_COMMANDS = ("discover", "demo")
 
 
-def check_launched(options: argparse.Namespace) -> None:
+def check_launcher(options: argparse.Namespace) -> None:
     """Refuse torchrun and accelerate for commands that several processes cannot share."""
-    if not launched():
+    if not started_by_launcher():
         return
     if options.command not in TRAINING_COMMANDS:
         raise SettingError(
@@ -34,7 +34,7 @@ def check_launched(options: argparse.Namespace) -> None:
 
 
 def check_engine_options(options: argparse.Namespace) -> None:
-    """Refuse options of a cluster without a cluster."""
+    """Refuse cluster options without a cluster."""
     for name in ("workers", "gpus_per_worker", "address"):
         if options.engine == "local" and getattr(options, name) is not None:
             raise SettingError(f"{option(name)} applies to Ray only: add --engine ray")
@@ -56,7 +56,7 @@ def training_engine(options: argparse.Namespace) -> Iterator[Engine]:
         from subtaxa.engines.ray_fit import RayFit
 
         yield RayFit(*worker_counts(options), options.address)
-    elif launched():
+    elif started_by_launcher():
         from subtaxa.engines.torchrun import leading
 
         with leading() as engine:
@@ -66,7 +66,7 @@ def training_engine(options: argparse.Namespace) -> Iterator[Engine]:
 
 
 def _train_here(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
-    """Train in this process. The import waits until here, so that an unreadable file is reported without delay."""
+    """Train in this process. The import is here so that an unreadable file is reported without delay."""
     from subtaxa.training.fit_encoder import learn
 
     return learn(encoder, job, progress)

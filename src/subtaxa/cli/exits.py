@@ -23,7 +23,7 @@ STOPPED_NOTES = {
 
 def watch_signals() -> None:
     """Turn SIGTERM and SIGINT into `Stopped`. SIGINT stays ignored where a shell ignores it for background jobs."""
-    Stopped.came = None
+    Stopped.last_signal = None
     signal.signal(signal.SIGTERM, _stop)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
@@ -36,11 +36,11 @@ def _stop(number: int, frame: object) -> NoReturn:
 def stopped(command: str) -> int:
     """Say that the command was stopped and how to continue. Returns the exit code after a signal."""
     say(f"subtaxa: stopped{STOPPED_NOTES.get(command, '')}", sys.stderr)
-    return 128 + (Stopped.came or signal.SIGINT)
+    return 128 + (Stopped.last_signal or signal.SIGINT)
 
 
 def failed(error: Exception, command: str) -> int | None:
-    """Report an error that a user can do something about. Returns its exit code, or None for a bug of ours."""
+    """Report an error that a user can do something about. Returns its exit code, or None for a bug in subtaxa."""
     if isinstance(error, SubtaxaError):
         return _fail(str(error))
     if isinstance(error, BrokenPipeError):  # The reader of our output has closed it, as `head` does.

@@ -50,11 +50,12 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
 
 
 def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -> Discovery | None:
-    """Carry out the command while no other process can use the folder. Returns None if the run was finished before."""
+    """Run the command while the folder is locked. Returns None if the run was already finished."""
     from subtaxa.runtime.folder_lock import exclusive
-    from subtaxa.runtime.signals import ending_soon
+    from subtaxa.runtime.signals import force_exit_after_signal
 
-    with training_engine(options) as engine, exclusive(Path(options.out)), ending_soon(f"subtaxa: stopped{RESUME}"):
+    message = f"subtaxa: stopped{RESUME}"
+    with training_engine(options) as engine, exclusive(Path(options.out)), force_exit_after_signal(message):
         return _fit_and_save(options, read, engine)
 
 

@@ -1,7 +1,7 @@
-"""The command line's frame: the parser, the call of a command, and the exit code.
+"""The entry point of the command line: builds the parser, runs a command and returns its exit code.
 
 Each command has a module with `add_parser`, which declares its arguments, and `run`, which carries it out. These
-modules import whatever is slow to load inside `run`, so that `subtaxa --help` answers at once.
+modules import slow libraries inside `run`, so that `subtaxa --help` stays fast.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from subtaxa import __version__
 from subtaxa.cli import assign, bench, demo, discover, edits, info, methods, name, update
-from subtaxa.cli.engine import check_launched
+from subtaxa.cli.engine import check_launcher
 from subtaxa.cli.exits import failed, stopped, watch_signals
-from subtaxa.runtime.launcher import first
+from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
 
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         line = printable(f"{self.prog}: {message} (see {self.prog} --help)")
-        self.exit(2, f"{line}\n" if first() else None)
+        self.exit(2, f"{line}\n" if is_first_process() else None)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     watch_signals()
     try:
-        check_launched(options)
-        if first():
+        check_launcher(options)
+        if is_first_process():
             options.run(options)
         else:
             _join_training()
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return stopped(options.command)
     except Exception as error:
-        code = failed(error, options.command) if Stopped.came is None else stopped(options.command)
+        code = failed(error, options.command) if Stopped.last_signal is None else stopped(options.command)
         if code is None:
             raise
         return code
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _join_training() -> None:
-    """Train along silently: the task of every process that torchrun started, except the first."""
+    """Help with the training and print nothing. Every process that torchrun started does this, except the first."""
     from subtaxa.engines.torchrun import take_part
 
     take_part()

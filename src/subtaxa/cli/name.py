@@ -20,7 +20,7 @@ DESCRIPTION = """\
 Let a language model name the categories of a run. This is the only command that sends data anywhere, and it sends it
 only to the server you give: for each category, the name of its label, its keywords, up to 5 of its texts (the examples
 of categories.csv, at most 300 characters each) and the names of up to 50 other categories of the label. Names given by
-a person and all keywords stay as they are. Each name is saved at once. If the command is stopped, run it again to name
+a person and all keywords are kept. Each name is saved at once. If the command is stopped, run it again to name
 the remaining categories; undo removes the last name."""
 
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _name(session: EditSession, server: ChatServer, unnamed: list[Category], progress: Progress) -> list[str]:
-    """Name these categories one by one. Returns the names; each is in the run's log by then, however this ends."""
+    """Name these categories one by one. Returns the names. Each is logged at once, so none is lost on an error."""
     from subtaxa.taxonomy.edit_log import name
     from subtaxa.taxonomy.model_names import find_name
 

@@ -1,4 +1,4 @@
-"""Old spellings of options. They work until 0.3.0: hidden in the help, with one line on stderr about the new one."""
+"""Old spellings of options. They work until 0.3.0, are hidden in the help and print the new spelling on stderr."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _OldSpelling(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, used: str | None = None) -> None:
         old = self.option_strings[0]
-        say(f"subtaxa: {old} is now {self.new}; the old spelling goes in {REMOVED_IN}", sys.stderr)
+        say(f"subtaxa: {old} is now {self.new}; the old spelling will be removed in {REMOVED_IN}", sys.stderr)
         setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
 

@@ -1,4 +1,4 @@
-"""`subtaxa update`: add the texts of a file to a run, and propose new categories where they fit none."""
+"""`subtaxa update`: add the texts of a file to a run, and propose new categories for those that fit none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
     updated = model.update(texts, labels, progress)
     with progress.step("Writing the run"):
         model.save(folder, overwrite=True, command=command)
-    say(f"{updated.n_assigned:,} new texts added to existing categories; open {folder / layout.REPORT}")
+    added = "1 new text" if updated.n_assigned == 1 else f"{updated.n_assigned:,} new texts"
+    say(f"{added} added to existing categories; open {folder / layout.REPORT}")
     if updated.proposed:
         say("Proposed new categories, whose texts resemble each other more than any existing category:")
         for c in updated.proposed:
@@ -61,7 +62,7 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
 
 
 def _read(file: Path, text: str | None, label: str | None) -> tuple[list[str], list[str] | None]:
-    """The texts of the file that are not blank, and their labels if there is a column of them."""
+    """The texts of the file that are not blank, and their labels if the file has a column for them."""
     from subtaxa.data.columns import text_and_known_label
     from subtaxa.data.readers import open_file
 

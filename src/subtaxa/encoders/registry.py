@@ -8,29 +8,15 @@ A package adds an encoder through the entry-point group `subtaxa.encoders`. The 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SettingError
+from subtaxa.runtime.plugins import Registry
 
-GROUP = "subtaxa.encoders"
 BUILT_IN = "sentence-transformers"
-
-
-def implementations() -> dict[str, Callable[..., Encoder]]:
-    """Every implementation by its name. An entry point that cannot be imported is an error in one sentence."""
-    found: dict[str, Callable[..., Encoder]] = {BUILT_IN: SentenceEncoder}
-    for entry in entry_points(group=GROUP):
-        if entry.name in found:
-            raise SettingError(f"two installed packages add an encoder named {entry.name!r}: uninstall one of them")
-        try:
-            found[entry.name] = entry.load()
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise SettingError(f"cannot import the encoder {entry.name!r} ({reason}): update its package") from error
-    return found
+ENCODERS: Registry[Callable[..., Encoder]] = Registry("encoder", "subtaxa.encoders", {BUILT_IN: SentenceEncoder})
 
 
 def load_encoder(
@@ -43,21 +29,22 @@ def load_encoder(
 ) -> Encoder:
     """The encoder that the setting `encoder` names, not yet trained."""
     kind, model = split_name(name)
-    make = implementations()[kind]
-    encoder = make(model, pooling=pooling, max_tokens=max_tokens, trained_layers=trained_layers, dropout=dropout)
+    encoder = ENCODERS.get(kind)(
+        model, pooling=pooling, max_tokens=max_tokens, trained_layers=trained_layers, dropout=dropout
+    )
     return _checked(encoder, kind)
 
 
 def load_saved(folder: Path, name: str) -> Encoder:
     """The trained encoder in a folder, given the setting `encoder` of the run that saved it."""
     kind, _ = split_name(name)
-    return _checked(implementations()[kind](str(folder.resolve()), trained_layers="all"), kind)
+    return _checked(ENCODERS.get(kind)(str(folder.resolve()), trained_layers="all"), kind)
 
 
 def split_name(name: str) -> tuple[str, str]:
     """The implementation and the model that an encoder setting names. Other names are sentence-transformers models."""
     kind, _, model = name.partition(":")
-    if any(entry.name == kind for entry in entry_points(group=GROUP)):
+    if kind in ENCODERS.installed():
         return kind, model
     return BUILT_IN, name
 

@@ -298,13 +298,15 @@ class _Reached(Exception):
 
 
 def _warn_renamed(old: str, new: str) -> None:
-    warnings.warn(f"Encoder.{old} is now Encoder.{new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        f"Encoder.{old} is now Encoder.{new}; the old name will be removed in 0.3.0", DeprecationWarning, stacklevel=3
+    )
 
 
 def __getattr__(name: str) -> Any:
     """`Encoder`, the class's name until 0.1, works until 0.3.0."""
     if name == "Encoder":
-        message = "subtaxa.encoder.Encoder is now subtaxa.encoders.base.Encoder; the old name goes in 0.3.0"
+        message = "subtaxa.encoder.Encoder is now subtaxa.encoders.base.Encoder; the old name will be removed in 0.3.0"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return SentenceEncoder
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -93,7 +93,7 @@ class Method:
         super().__init_subclass__(**options)
         if "own" in cls.__dict__:
             warnings.warn(
-                f"{cls.__name__}.own is now {cls.__name__}.defaults; the old name goes in 0.3.0",
+                f"{cls.__name__}.own is now {cls.__name__}.defaults; the old name will be removed in 0.3.0",
                 DeprecationWarning,
                 stacklevel=2,
             )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 
-def launched() -> bool:
+def started_by_launcher() -> bool:
     """Whether a launcher started this command in several processes."""
     return {"RANK", "MASTER_ADDR"} <= os.environ.keys() and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def first() -> bool:
+def is_first_process() -> bool:
     """Whether this is the process that reads, writes and prints."""
-    return not launched() or os.environ["RANK"] == "0"
+    return not started_by_launcher() or os.environ["RANK"] == "0"

@@ -37,7 +37,9 @@ class MovedModules(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         new = NEW_NAME[module.__name__]
-        warnings.warn(f"{module.__name__} is now {new}; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            f"{module.__name__} is now {new}; the old name will be removed in 0.3.0", DeprecationWarning, stacklevel=2
+        )
         sys.modules[module.__name__] = importlib.import_module(new)
 
 

@@ -15,36 +15,45 @@ from typing import Generic, TypeVar
 
 from subtaxa.errors import SettingError
 
-Interface = TypeVar("Interface")
+Implementation = TypeVar("Implementation")
 
 
-class Registry(Generic[Interface]):
-    """The classes that implement an interface, by name. A built-in name cannot be replaced by a package."""
+class Registry(Generic[Implementation]):
+    """The implementations of an interface, by name. A package is imported only when its implementation is used."""
 
-    def __init__(self, kind: str, group: str, built_in: Mapping[str, type[Interface]]) -> None:
+    def __init__(self, kind: str, group: str, built_in: Mapping[str, Implementation]) -> None:
         self.kind, self.group, self.built_in = kind, group, built_in
 
     def names(self) -> list[str]:
         """The built-in names, then those of installed packages in alphabetical order."""
-        return [*self.built_in, *sorted(self._installed())]
+        return [*self.built_in, *sorted(self.installed())]
 
-    def get(self, name: str) -> type[Interface]:
-        """The class with this name."""
+    def get(self, name: str) -> Implementation:
+        """The implementation with this name."""
         if name in self.built_in:
             return self.built_in[name]
-        installed = self._installed()
+        installed = self.installed()
         if name not in installed:
             close = difflib.get_close_matches(name, self.names(), n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"use {', '.join(self.names())}"
             raise SettingError(f"unknown {self.kind} {name!r}: {hint}")
         try:
-            found: type[Interface] = installed[name].load()
-        except Exception as error:  # whatever the package raises on import
+            found: Implementation = installed[name].load()
+        except Exception as error:  # A package may raise anything on import.
+            reason = f"{type(error).__name__}: {error}"
             raise SettingError(
-                f"the {self.kind} {name!r} of {installed[name].value!r} cannot be loaded ({error}): "
+                f"the {self.kind} {name!r} of {installed[name].value!r} cannot be loaded ({reason}): "
                 "update or uninstall its package"
             ) from error
         return found
 
-    def _installed(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group) if point.name not in self.built_in}
+    def installed(self) -> dict[str, EntryPoint]:
+        """The entry points of installed packages, by name. A name that is already in use is an error."""
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            if point.name in found or point.name in self.built_in:
+                raise SettingError(
+                    f"the {self.kind} name {point.name!r} is used twice: uninstall the package with {point.value!r}"
+                )
+            found[point.name] = point
+        return found

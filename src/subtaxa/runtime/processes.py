@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from subtaxa.runtime.launcher import launched
+from subtaxa.runtime.launcher import started_by_launcher
 
 Item = TypeVar("Item")
 
@@ -33,7 +33,7 @@ def local_world_size() -> int:
 @contextmanager
 def group() -> Iterator[None]:
     """Connect the processes that a launcher started. Ray connects its workers itself."""
-    if not launched() or dist.is_initialized():
+    if not started_by_launcher() or dist.is_initialized():
         yield
         return
     dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
@@ -71,7 +71,7 @@ def all_gather_rows(out: Tensor, rows: Sequence[Tensor]) -> Tensor:
 
 
 def broadcast(work: Callable[[], Item]) -> Item:
-    """The result of `work` in the first process, for all processes. An error is raised in all of them, too."""
+    """The result of `work` in the first process, for all processes. An error is raised in all of them."""
     if world_size() == 1:
         return work()
     sent: list[Any] = [None, None]

@@ -12,26 +12,26 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import ClassVar
 
-# The process ends at most this long after a signal.
-SECONDS = 8.0
+# The process ends at most this many seconds after a signal.
+GRACE_SECONDS = 8.0
 
 
 class Stopped(KeyboardInterrupt):
     """The user or the system asked the program to stop. The exit code is 128 + `signal_number`.
 
-    A library that is interrupted may replace it by an error of its own, so `came` remembers the signal.
+    A library that is interrupted may replace it by an error of its own, so `last_signal` remembers the signal.
     """
 
-    came: ClassVar[int | None] = None
+    last_signal: ClassVar[int | None] = None
 
     def __init__(self, signal_number: int = signal.SIGINT) -> None:
-        Stopped.came = signal_number
+        Stopped.last_signal = signal_number
         super().__init__(f"stopped by {signal.Signals(signal_number).name}")
         self.signal_number = signal_number
 
 
 class Interrupts:
-    """Turns both signals into `Stopped` while it is active. In other threads than the main one, it does nothing."""
+    """Turns both signals into `Stopped` while it is active. It has no effect outside the main thread."""
 
     def __init__(self) -> None:
         self._previous: dict[int, object] = {}
@@ -70,7 +70,7 @@ class Interrupts:
 
 
 @contextmanager
-def ending_soon(message: str, seconds: float = SECONDS) -> Iterator[None]:
+def force_exit_after_signal(message: str, seconds: float = GRACE_SECONDS) -> Iterator[None]:
     """End the process, with a message, if this block has not ended within `seconds` after a signal.
 
     Python handles a signal only between two of its own instructions, and a library call can take minutes. All files are
@@ -79,7 +79,7 @@ def ending_soon(message: str, seconds: float = SECONDS) -> Iterator[None]:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # Each signal's number is written there.
-    threading.Thread(target=_wait, args=(reading, message, seconds), daemon=True).start()
+    threading.Thread(target=_exit_when_late, args=(reading, message, seconds), daemon=True).start()
     try:
         yield
     finally:
@@ -87,16 +87,16 @@ def ending_soon(message: str, seconds: float = SECONDS) -> Iterator[None]:
         os.close(writing)  # This ends the thread.
 
 
-def _wait(reading: int, message: str, seconds: float) -> None:
+def _exit_when_late(reading: int, message: str, seconds: float) -> None:
     number, until = 0, float("inf")
     while True:
         left = None if number == 0 else max(0.0, until - time.monotonic())
         if not select.select([reading], [], [], left)[0]:
             os.write(2, f"{message}\n".encode())
             os._exit(128 + number)
-        came = os.read(reading, 1)
-        if not came:
+        received = os.read(reading, 1)
+        if not received:
             os.close(reading)
             return
-        if number == 0 and came[0] in (signal.SIGINT, signal.SIGTERM):
-            number, until = came[0], time.monotonic() + seconds
+        if number == 0 and received[0] in (signal.SIGINT, signal.SIGTERM):
+            number, until = received[0], time.monotonic() + seconds

@@ -6,7 +6,7 @@ import io
 import sys
 from typing import IO, TextIO
 
-from subtaxa.runtime.launcher import first
+from subtaxa.runtime.launcher import is_first_process
 
 
 def printable(text: str) -> str:
@@ -20,7 +20,7 @@ def say(text: str = "", stream: TextIO | None = None) -> None:
     Characters that the stream's encoding lacks are replaced. Of several processes that a launcher started, only the
     first one prints.
     """
-    if not first():
+    if not is_first_process():
         return
     stream = stream or sys.stdout
     code = stream.encoding or "utf-8"

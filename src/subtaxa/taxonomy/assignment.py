@@ -55,7 +55,9 @@ class Assignment(NamedTuple):
         return self._renamed("likely", "probabilities")
 
     def _renamed(self, old: str, new: str) -> Any:
-        warnings.warn(f"`{old}` is now `{new}`; the old name goes in 0.3.0", DeprecationWarning, stacklevel=3)
+        warnings.warn(
+            f"`{old}` is now `{new}`; the old name will be removed in 0.3.0", DeprecationWarning, stacklevel=3
+        )
         return getattr(self, new)
 
 

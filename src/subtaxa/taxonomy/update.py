@@ -40,7 +40,9 @@ class Update(NamedTuple):
     @property
     def filed(self) -> int:
         """The old name of `n_assigned`."""
-        warnings.warn("`filed` is now `n_assigned`; the old name goes in 0.3.0", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "`filed` is now `n_assigned`; the old name will be removed in 0.3.0", DeprecationWarning, stacklevel=2
+        )
         return self.n_assigned
 
 

@@ -15,7 +15,7 @@ from subtaxa.clustering.estimators.stability import StabilityEstimator
 from subtaxa.runtime.plugins import Registry
 from subtaxa.settings import Settings
 
-ESTIMATORS: Registry[NumberEstimator] = Registry(
+ESTIMATORS: Registry[type[NumberEstimator]] = Registry(
     "number estimator",
     "subtaxa.number_estimators",
     {

@@ -19,7 +19,7 @@ from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.runtime.plugins import Registry
 from subtaxa.settings import Settings
 
-RULES: Registry[ClusterRule] = Registry(
+RULES: Registry[type[ClusterRule]] = Registry(
     "cluster rule",
     "subtaxa.cluster_rules",
     {"auto": AutoRule, "balanced": BalancedRule, "merged": MergedRule, "ward": WardRule, "kmeans": KMeansRule},
