@@ -41,7 +41,15 @@ def _setting(about: str, *, low: float | None = None, high: float | None = None,
 
 @dataclass(frozen=True)
 class Settings:
-    """The value of every setting of a fit. Build it with `Settings.from_preset`."""
+    """The value of every setting of a fit. Build it with `Settings.from_preset`.
+
+    Examples
+    --------
+    >>> from subtaxa import Settings
+    >>> settings = Settings.from_preset("quick", batch_size=32)
+    >>> settings.method, settings.batch_size
+    ('head-only', 32)
+    """
 
     method: str = _setting("training method; `subtaxa methods` lists them")
     encoder: str = _setting('text encoder: "packaged", a model folder or a Hugging Face model name')

@@ -31,8 +31,6 @@ def public_callables() -> list[str]:
 
 @pytest.mark.parametrize("name", public_callables())
 def test_every_public_callable_has_an_example(name: str) -> None:
-    if "Examples" not in (getattr(subtaxa, name).__doc__ or ""):
-        pytest.xfail("its docstring is being rewritten")
     found = doctest.DocTestFinder(recurse=False).find(getattr(subtaxa, name), name)
     assert any(test.examples for test in found), f"{name} has no example in its docstring"
     assert "Examples\n    --------" in (getattr(subtaxa, name).__doc__ or "")

@@ -1,6 +1,6 @@
 """How much memory a fit needs, how much there is, and what is done when it is too little.
 
-The figures are upper estimates, compared with measured runs in docs/reliability.md. N texts, k neighbours,
+The figures are upper estimates, compared with measured runs in docs/explanation/reliability.md. N texts, k neighbours,
 D dimensions, K categories.
 """
 
