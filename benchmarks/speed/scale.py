@@ -26,7 +26,7 @@ from torch.nn import functional as F
 
 from subtaxa.bench.peak_memory import PeakMemory
 from subtaxa.clustering.filters import label_filter, rank_filter, reciprocal_filter
-from subtaxa.clustering.neighbours import LARGE, retrieve, retrieve_within
+from subtaxa.clustering.neighbours import EXACT_ROWS, retrieve, retrieve_within
 from subtaxa.training import losses
 from subtaxa.training.losses import multi_positive_nce
 
@@ -121,7 +121,7 @@ def measure(*, million: bool = False) -> list[Measurement]:
         how = f"retrieval and the three filters, k {K}, D {D}: {spent}, 2 would be quadratic"
         rows.append(Measurement(f"growth from {small:,} to {large:,} rows", power, 1.6, False, how, "as a power of N"))
     for n in sizes[1:]:  # At the smallest size, the block of similarities takes most of the memory.
-        how = f"approximate above {LARGE:,}; compared with an exact search for {CHECKED:,} rows"
+        how = f"approximate above {EXACT_ROWS:,}; compared with an exact search for {CHECKED:,} rows"
         rows.append(Measurement(f"recall at {n:,} rows", found[n]["recall"], 0.95, True, how, ""))
         for what, memory in (("", found[n]["memory"]), (", within labels", within[n]["memory"])):
             rows.append(

@@ -19,7 +19,7 @@ from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, divide_total, numbers_per_label, readable
-from subtaxa.clustering.requested_number import Wanted, wanted
+from subtaxa.clustering.requested_number import RequestedNumber, requested_number
 from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
@@ -86,7 +86,7 @@ class _Prepared:
     labels: Ints  # (N,) coarse label numbers
     label_names: list[str]
     order: list[int]  # (N) index of each text in the user's data
-    requested: Wanted
+    requested: RequestedNumber
     n_categories: int  # as requested, or a first guess
     estimate_in_training: bool
     settings: Settings  # nothing in it is "auto" any more
@@ -97,7 +97,7 @@ class _Prepared:
 
 
 def _prepare(data: CoarseTexts, request: Request, settings: Settings) -> _Prepared:
-    requested = wanted(request.categories, data.texts, data.labels)
+    requested = requested_number(request.categories, data.texts, data.labels)
     order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))
     texts = [data.texts[i] for i in order]
     names, labels = np.unique([data.labels[i] for i in order], return_inverse=True)

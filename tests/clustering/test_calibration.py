@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from helpers.planted import Planted, blobs, unit_rows
 
-from subtaxa.clustering.calibration import UNKNOWN, Calibration, Fit, calibrate, confidence_of, probabilities
+from subtaxa.clustering.calibration import (
+    UNCALIBRATED,
+    Calibration,
+    ConfidenceFit,
+    calibrate,
+    confidence_of,
+    probabilities,
+)
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.rules import cluster
 from subtaxa.runtime.arrays import means, unit
@@ -18,15 +25,15 @@ def random_clusters(seed: int = 0) -> tuple[Clusters, np.ndarray, np.ndarray]:
     return clusters, unit(rng.normal(size=(60, 5))), rng.integers(3, size=60)
 
 
-def same(temperature: float, trust: float = 1.0) -> Calibration:
-    return Calibration(Fit(temperature, trust), Fit(temperature, trust))
+def same(temperature: float, ceiling: float = 1.0) -> Calibration:
+    return Calibration(ConfidenceFit(temperature, ceiling), ConfidenceFit(temperature, ceiling))
 
 
-@pytest.mark.parametrize("trust", [0.3, 1.0])
+@pytest.mark.parametrize("ceiling", [0.3, 1.0])
 @pytest.mark.parametrize("temperature", [0.005, 0.05, 1.0])
-def test_probabilities_sum_to_one_and_are_zero_outside_the_label(temperature: float, trust: float) -> None:
+def test_probabilities_sum_to_one_and_are_zero_outside_the_label(temperature: float, ceiling: float) -> None:
     clusters, features, labels = random_clusters()
-    confidence = same(temperature, trust)
+    confidence = same(temperature, ceiling)
     free = probabilities(features, clusters, confidence)
     within = probabilities(features, clusters, confidence, labels)
     for found in (free, within):
@@ -114,7 +121,7 @@ def test_same_seed_same_confidence() -> None:
 
 def test_without_two_categories_to_compare_the_confidence_is_the_fixed_one() -> None:
     data = blobs([[10], [12]])
-    assert calibrated(data)[0] == UNKNOWN
+    assert calibrated(data)[0] == UNCALIBRATED
 
 
 def test_labels_too_small_or_of_one_repeated_text_do_no_harm() -> None:
@@ -134,4 +141,4 @@ def test_repeated_texts_in_a_resample_do_no_harm() -> None:
     labels = np.zeros(6, dtype=np.int64)
     clusters = cluster(features, labels, 2)
     confidence, _ = calibrate(features, features, labels, clusters)
-    assert all(0.005 <= fit.temperature <= 1.0 and 0 <= fit.trust <= 1 for fit in confidence)
+    assert all(0.005 <= fit.temperature <= 1.0 and 0 <= fit.ceiling <= 1 for fit in confidence)

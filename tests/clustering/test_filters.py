@@ -78,7 +78,12 @@ def test_every_way_to_the_reciprocal_filter_gives_the_same(
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     kept = label_filter(indices, labels)
-    for name, value in (("ROOM", room), ("BLOCK", block), ("AT_ONCE", 1), ("PARTS", parts)):
+    for name, value in (
+        ("TABLE_CELLS_PER_NEIGHBOUR", room),
+        ("BLOCK", block),
+        ("SORTED_NEIGHBOURS", 1),
+        ("MAX_PARTS", parts),
+    ):
         monkeypatch.setattr(filters, name, value)
     for known in (labels, None):
         assert reciprocal_filter(indices, kept, known).tolist() == slow_reciprocal(indices, kept)

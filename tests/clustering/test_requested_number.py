@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from subtaxa.clustering.requested_number import Wanted, wanted
+from subtaxa.clustering.requested_number import RequestedNumber, requested_number
 from subtaxa.errors import SettingError
 
 TEXTS = ["a", "b", "c", "c", "d", "e"]
@@ -12,10 +12,10 @@ LABELS = ["x", "x", "y", "y", "y", "z"]
 
 
 def test_what_is_wanted_of_some_texts() -> None:
-    assert wanted("auto", TEXTS, LABELS) == Wanted(None, {})
-    assert wanted(4, TEXTS, LABELS) == Wanted(4, {})
-    assert wanted({"y": 2}, TEXTS, LABELS) == Wanted(None, {1: 2})
-    assert wanted({"x": 1, "y": 2, "z": 1}, TEXTS, LABELS) == Wanted(4, {0: 1, 1: 2, 2: 1})
+    assert requested_number("auto", TEXTS, LABELS) == RequestedNumber(None, {})
+    assert requested_number(4, TEXTS, LABELS) == RequestedNumber(4, {})
+    assert requested_number({"y": 2}, TEXTS, LABELS) == RequestedNumber(None, {1: 2})
+    assert requested_number({"x": 1, "y": 2, "z": 1}, TEXTS, LABELS) == RequestedNumber(4, {0: 1, 1: 2, 2: 1})
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_what_is_wanted_of_some_texts() -> None:
 )
 def test_what_the_texts_cannot_give_is_refused(categories: int | dict[str, int], said: str) -> None:
     with pytest.raises(SettingError, match=said):
-        wanted(categories, TEXTS, LABELS)
+        requested_number(categories, TEXTS, LABELS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from helpers.planted import LargestTensor, blobs, same_partition, unit_tensor
 from sklearn.metrics import adjusted_rand_score
 
 from subtaxa.clustering import calibration, filters, neighbours, text_map, ward_tree
-from subtaxa.clustering.calibration import UNKNOWN, probabilities
+from subtaxa.clustering.calibration import UNCALIBRATED, probabilities
 from subtaxa.clustering.estimators import silhouette
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.neighbours import retrieve, retrieve_within
@@ -30,8 +32,8 @@ LABELS = torch.arange(2).repeat_interleave(1000)
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred rows are many."""
-    monkeypatch.setattr(neighbours, "LARGE", 100)
-    monkeypatch.setattr(neighbours, "LOOKED_AT", 300)
+    monkeypatch.setattr(neighbours, "EXACT_ROWS", 100)
+    monkeypatch.setattr(neighbours, "MIN_ROWS_SEEN", 300)
 
 
 @pytest.mark.usefixtures("few")
@@ -64,9 +66,14 @@ def test_the_search_among_cells_has_the_own_row_first_wherever_it_is() -> None:
 def test_only_labels_above_the_limit_are_searched_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = (torch.arange(2000) >= 90).long()
     asked: list[int] = []
-    around = neighbours._around
-    monkeypatch.setattr(neighbours, "LARGE", 100)
-    monkeypatch.setattr(neighbours, "_around", lambda q, rows, k: (asked.append(len(rows)), around(q, rows, k))[1])
+    real = neighbours._approximate_blocks
+
+    def watched(queries: torch.Tensor, rows: torch.Tensor, k: int) -> Iterator[neighbours.Block]:
+        asked.append(len(rows))
+        return real(queries, rows, k)
+
+    monkeypatch.setattr(neighbours, "EXACT_ROWS", 100)
+    monkeypatch.setattr(neighbours, "_approximate_blocks", watched)
     retrieve_within(CLUSTERED, CLUSTERED, labels, 5)
     assert asked == [1910]
 
@@ -120,7 +127,7 @@ def test_a_thinned_forest_has_the_same_trees_and_keeps_small_labels_whole() -> N
 def test_a_thinned_tree_has_no_category_without_a_text() -> None:
     tree = WardTree(blobs([[30, 30]]).features)
     for k in (1, 7, 40):
-        cut = tree.only(np.arange(0, 60, 4)).cut(k)
+        cut = tree.restricted_to(np.arange(0, 60, 4)).cut(k)
         assert np.unique(cut).tolist() == list(range(cut.max() + 1))
         assert cut.max() < k
 
@@ -137,14 +144,14 @@ def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     data = blobs([[30, 20], [25]])
     clusters = cluster(data.features, data.labels, 3)
     for labels in (None, data.labels):
-        whole = probabilities(data.features, clusters, UNKNOWN, labels)
+        whole = probabilities(data.features, clusters, UNCALIBRATED, labels)
         monkeypatch.setattr(calibration, "BLOCK", 7)
-        assert np.allclose(probabilities(data.features, clusters, UNKNOWN, labels), whole, atol=1e-6)
+        assert np.allclose(probabilities(data.features, clusters, UNCALIBRATED, labels), whole, atol=1e-6)
 
 
 def test_a_map_of_many_texts_puts_the_rest_among_their_like(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs([[120, 80], [160, 40, 100]], spread=0.08)
-    monkeypatch.setattr(text_map, "SPREAD", 150)
+    monkeypatch.setattr(text_map, "MAX_POINTS", 150)
     places = text_map.text_map(data.features, 0, Progress())
     assert places.shape == (len(data), 2)
     assert np.isfinite(places).all()
@@ -159,16 +166,16 @@ def test_everything_at_once_still_finds_the_planted_categories(
 ) -> None:
     texts, labels, fine = planted_corpus(60)
     for module, name, value in (
-        (neighbours, "LARGE", 60),
-        (neighbours, "LOOKED_AT", 60),
-        (neighbours, "TIMES_K", 1),
-        (filters, "ROOM", 0),
-        (filters, "AT_ONCE", 1),
+        (neighbours, "EXACT_ROWS", 60),
+        (neighbours, "MIN_ROWS_SEEN", 60),
+        (neighbours, "ROWS_SEEN_PER_NEIGHBOUR", 1),
+        (filters, "TABLE_CELLS_PER_NEIGHBOUR", 0),
+        (filters, "SORTED_NEIGHBOURS", 1),
         (feature_queue, "MOST_RIVALS", 100),
         (ward_tree, "LARGEST_TREE", 60),
         (ward_tree, "MICRO_CLUSTERS", 40),
         (silhouette, "TEXTS", 200),
-        (text_map, "SPREAD", 100),
+        (text_map, "MAX_POINTS", 100),
         (calibration, "BLOCK", 50),
     ):
         monkeypatch.setattr(module, name, value)

@@ -15,7 +15,14 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from subtaxa.clustering import text_map as text_map_module
-from subtaxa.clustering.text_map import EVERY, FEW, GATHERING, SPREADING, places_among, text_map
+from subtaxa.clustering.text_map import (
+    EARLY_ITERATIONS,
+    FINAL_ITERATIONS,
+    MIN_POINTS,
+    PROGRESS_EVERY,
+    positions_among,
+    text_map,
+)
 from subtaxa.discovery import Discovery
 from subtaxa.errors import SubtaxaError
 from subtaxa.runs.array_files import read_arrays, write_arrays
@@ -56,7 +63,7 @@ def test_planted_blobs_stay_apart(places: np.ndarray) -> None:
 @pytest.mark.parametrize("many", [1, 10_000])
 def test_neighbours_are_kept_by_tree_and_by_grid(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     """On a ring, which a plane can hold as it is, the nearest stay the nearest."""
-    monkeypatch.setattr(text_map_module, "MANY", many)
+    monkeypatch.setattr(text_map_module, "GRID_POINTS", many)
     angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1).astype(np.float32)
     kept = [len(set(a) & set(b)) for a, b in zip(near(drawn(ring), 10), near(ring, 10), strict=True)]
@@ -76,7 +83,7 @@ def test_the_number_of_threads_does_not_decide(places: np.ndarray, threads: int)
         np.testing.assert_array_equal(drawn(BLOBS.features), places)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, FEW - 1, FEW, FEW + 1, 40])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, MIN_POINTS - 1, MIN_POINTS, MIN_POINTS + 1, 40])
 def test_few_texts_have_places_of_their_own(n: int, capfd: pytest.CaptureFixture[str]) -> None:
     features = unit_rows(np.random.default_rng(n).normal(size=(n, 16)))
     with warnings.catch_warnings(action="error"):
@@ -115,30 +122,30 @@ def test_progress_is_told_to_the_end() -> None:
 
     watched = Watched()
     text_map(BLOBS.features, 0, watched)
-    assert watched.last.done == watched.last.total == GATHERING + SPREADING
-    assert GATHERING % EVERY == SPREADING % EVERY == 0
+    assert watched.last.done == watched.last.total == EARLY_ITERATIONS + FINAL_ITERATIONS
+    assert EARLY_ITERATIONS % PROGRESS_EVERY == FINAL_ITERATIONS % PROGRESS_EVERY == 0
     assert set(watched.timings) == {"Drawing the map"}
 
 
 def test_new_texts_go_to_their_like(places: np.ndarray) -> None:
     new = np.arange(len(BLOBS)) % 4 == 0
-    found = places_among(BLOBS.features[new], BLOBS.features[~new], places[~new], 0)
+    found = positions_among(BLOBS.features[new], BLOBS.features[~new], places[~new], 0)
     assert found.dtype == np.float32
     index = NearestNeighbors(n_neighbors=5).fit(places[~new]).kneighbors(found, return_distance=False)
     assert (BLOBS.truth[~new][index] == BLOBS.truth[new][:, None]).mean() > 0.95
     assert len(np.unique(found, axis=0)) == len(found)
-    backwards = places_among(BLOBS.features[new][::-1], BLOBS.features[~new], places[~new], 0)
+    backwards = positions_among(BLOBS.features[new][::-1], BLOBS.features[~new], places[~new], 0)
     np.testing.assert_array_equal(backwards[::-1], found)
 
 
 def test_one_far_old_text_is_enough() -> None:
     old = np.eye(4, dtype=np.float32)[:1]
-    found = places_among(-old, old, np.array([[3.0, 4.0]], dtype=np.float32), 0)
+    found = positions_among(-old, old, np.array([[3.0, 4.0]], dtype=np.float32), 0)
     np.testing.assert_allclose(found, [[3, 4]], atol=0.1)
 
 
 def test_no_new_texts_have_no_places(places: np.ndarray) -> None:
-    assert places_among(BLOBS.features[:0], BLOBS.features, places, 0).shape == (0, 2)
+    assert positions_among(BLOBS.features[:0], BLOBS.features, places, 0).shape == (0, 2)
 
 
 def test_a_fitted_model_has_a_map_in_the_order_of_its_texts(model: Discovery) -> None:

@@ -22,7 +22,7 @@ from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import layout
 from subtaxa.runtime.arrays import unit
-from subtaxa.taxonomy import edit_log
+from subtaxa.taxonomy import edit_log, edits
 from subtaxa.taxonomy.categories import Category, Taxonomy
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -134,7 +134,7 @@ def test_split_does_not_take_a_stray_text_for_a_part(into: int | None) -> None:
         categories={0: Category(0, "label", "all", (), (), 101)},
         centroids={0: features.mean(0)},
     )
-    parts = [set(part["rows"]) - {102} for part in edit_log.split(filing, 0, into)["parts"]]  # 102 is the stray one
+    parts = [set(part["rows"]) - {102} for part in edits.split(filing, 0, into)["parts"]]  # 102 is the stray one
     assert parts == [set(range(2, 62)), set(range(62, 102))]
 
 
@@ -338,12 +338,12 @@ def test_a_taxonomy_without_a_model_says_so() -> None:
 
 def test_names_that_two_categories_share_need_their_label() -> None:
     same = Taxonomy(tuple(Category(i, label, "Other", (), (), 1) for i, label in enumerate(["a", "b"])))
-    assert edit_log.find_category(same, "B/other") == 1
-    assert edit_log.find_category(same, "0") == 0
+    assert edits.find_category(same, "B/other") == 1
+    assert edits.find_category(same, "0") == 0
     with pytest.raises(InputError, match="use a/Other or b/Other"):
-        edit_log.find_category(same, "other")
+        edits.find_category(same, "other")
     with pytest.raises(InputError, match="did you mean 'Other'"):
-        edit_log.find_category(same, "othr")
+        edits.find_category(same, "othr")
 
 
 def made_up(seed: int) -> WorkingTaxonomy:
@@ -373,11 +373,11 @@ requests = st.one_of(
     st.tuples(st.just("undo")),
 )
 MAKE: dict[str, Callable[..., edit_log.Edit]] = {
-    "merge": edit_log.merge,
-    "split": edit_log.split,
-    "rename": edit_log.rename,
-    "name": edit_log.name,
-    "move": edit_log.move,
+    "merge": edits.merge,
+    "split": edits.split,
+    "rename": edits.rename,
+    "name": edits.name,
+    "move": edits.move,
 }
 
 
@@ -388,7 +388,7 @@ def test_any_edits_can_be_replayed_from_their_log(asked: list[tuple[object, ...]
     for kind, *what in asked:
         now = edit_log.replay(base, log)
         try:
-            edit = edit_log.undo(log) if kind == "undo" else MAKE[str(kind)](now, *what)
+            edit = edits.undo(log) if kind == "undo" else MAKE[str(kind)](now, *what)
             longer = [*log, edit_log.log_entry(edit, log)]
             edit_log.replay(base, longer)
         except InputError:

@@ -21,6 +21,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa.cli.main import main
 from subtaxa.discovery import Discovery
+from subtaxa.errors import InputError
 from subtaxa.runs import layout, reading
 from subtaxa.taxonomy import chat_client, edit_log
 from subtaxa.taxonomy.categories import Category
@@ -337,7 +338,7 @@ def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch, serve: Ca
     assert pauses == [7, chat_client.LONGEST_PAUSE, 4]
     assert len({json.dumps(body) for body in model.bodies}) == 1
     model.answers += chat_client.ATTEMPTS * [failing(529)]
-    with pytest.raises(edit_log.InputError, match=r"answers 529 .* later"):
+    with pytest.raises(InputError, match=r"answers 529 .* later"):
         server.ask("?")
 
 

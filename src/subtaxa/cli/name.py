@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _name(session: EditSession, server: ChatServer, unnamed: list[Category], progress: Progress) -> list[str]:
     """Name these categories one by one. Returns the names. Each is logged at once, so none is lost on an error."""
-    from subtaxa.taxonomy.edit_log import name
+    from subtaxa.taxonomy.edits import name
     from subtaxa.taxonomy.model_names import find_name
 
     named: list[str] = []

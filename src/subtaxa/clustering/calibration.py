@@ -1,17 +1,19 @@
-"""How sure an assignment is, and how stable a category, learned without gold labels.
+"""Calibration: the confidence of an assignment and the stability of a category, fitted without fine labels.
 
-Texts are clustered anew: other samples, other starts, somewhat other numbers of categories, and features on the way
-back to the untrained encoder, because training confirms its own mistakes. Where these clusterings agree with ours
-about a text, one may be sure of it; where they do not, not. Two things can be wrong: which category it is, and whether
-that is one at all. So the confidence is s·softmax(similarity / T). T and s are fitted to the agreement by maximum
-likelihood, once for texts whose label is known and once for those whose label is not.
+The texts are clustered again several times, each time with another sample, other starts and a slightly different number
+of categories. The features are mixed with those of the untrained encoder, because training confirms its own mistakes.
+Texts on which these clusterings agree with ours deserve a high confidence, the others a low one.
+
+An assignment can be wrong in two ways: the text belongs to another category, or the category does not really exist. The
+confidence is therefore s·softmax(similarity / T). T and s are fitted to the agreement by maximum likelihood, once for
+texts with a known coarse label and once for texts without one.
 
 N texts, n of one label, B in a block, K categories, D dimensions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,52 +25,84 @@ from sklearn.cluster import KMeans
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints, unit
 
+# The number of times that each label is clustered again.
 RESAMPLES = 16
-AT_MOST = 2000  # texts per label that are clustered anew
-JUDGED = 6000  # texts in all that the confidence is fitted to
-BLOCK = 20_000  # texts whose probabilities are worked out at once
-OTHER_NUMBER = 0.25  # how much larger or smaller the number may be, as a logarithm
+
+# The largest number of texts per label that are clustered again.
+TEXTS_PER_LABEL = 2000
+
+# The largest number of texts, over all labels, that the confidence is fitted to.
+FITTED_TEXTS = 6000
+
+# The number of texts whose probabilities are computed at once.
+BLOCK = 20_000
+
+# The logarithm of the number of categories is changed by at most this much.
+NUMBER_CHANGE = 0.25
+
+# The range of temperatures that a fit may return.
+TEMPERATURES = (0.005, 1.0)
+
+# The temperature at which a fit starts, and which is used if there is nothing to fit.
+START_TEMPERATURE = 0.05
 
 
-class Fit(NamedTuple):
+class ConfidenceFit(NamedTuple):
     """T and s of the formula above."""
 
     temperature: float
-    trust: float
+    ceiling: float  # the confidence of a text whose category has probability 1
 
 
 class Calibration(NamedTuple):
-    """What turns similarities into probabilities, with and without the text's label."""
+    """What turns similarities into confidences: within a known coarse label, and across all labels."""
 
-    within: Fit
-    across: Fit
+    within: ConfidenceFit
+    across: ConfidenceFit
+
+    @classmethod
+    def from_dict(cls, fits: Mapping[str, Mapping[str, float]]) -> Calibration:
+        """The calibration in run.json, where the ceiling has been called `trust` since 0.1.0."""
+        return cls(*(ConfidenceFit(fits[name]["temperature"], fits[name]["trust"]) for name in cls._fields))
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The content of `from_dict`."""
+        return {
+            name: {"temperature": fit.temperature, "trust": fit.ceiling}
+            for name, fit in zip(self._fields, self, strict=True)
+        }
 
 
-UNKNOWN = Calibration(Fit(0.05, 1.0), Fit(0.05, 1.0))  # when no label has two categories to compare
+# This calibration is used if no label has two categories to compare.
+UNCALIBRATED = Calibration(ConfidenceFit(START_TEMPERATURE, 1.0), ConfidenceFit(START_TEMPERATURE, 1.0))
 
 
 def probabilities(
-    features: Floats, clusters: Clusters, confidence: Calibration, labels: Ints | None = None
+    features: Floats, clusters: Clusters, calibration: Calibration, labels: Ints | None = None
 ) -> NDArray[np.float64]:
-    """The probability of each category (N, K), if they are right; zero outside the label where that is known."""
-    likely = np.empty((len(features), len(clusters)))  # (N, K)
+    """The probability of each category (N, K), provided that the categories are right.
+
+    If the labels are given, categories of other labels have probability zero.
+    """
+    probability = np.empty((len(features), len(clusters)))  # (N, K)
     for start in range(0, len(features), BLOCK):
         rows = slice(start, start + BLOCK)
         similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)  # (B, K)
         if labels is None:
-            likely[rows] = softmax(similarity / confidence.across.temperature, axis=1)
+            probability[rows] = softmax(similarity / calibration.across.temperature, axis=1)
         else:
             possible = labels[rows, None] == clusters.parents
-            likely[rows] = softmax(np.where(possible, similarity / confidence.within.temperature, -np.inf), axis=1)
-    return likely
+            scaled = np.where(possible, similarity / calibration.within.temperature, -np.inf)
+            probability[rows] = softmax(scaled, axis=1)
+    return probability
 
 
 def confidence_of(
-    likely: NDArray[np.float64], place: Ints, confidence: Calibration, labels: Ints | None = None
+    probability: NDArray[np.float64], assignment: Ints, calibration: Calibration, labels: Ints | None = None
 ) -> NDArray[np.float64]:
-    """How sure it is (N,) that the texts are filed rightly, given their probabilities (N, K)."""
-    fit = confidence.across if labels is None else confidence.within
-    return fit.trust * likely[np.arange(len(place)), place]
+    """The confidence (N,) that each text is in the right category, given the probabilities (N, K)."""
+    fit = calibration.across if labels is None else calibration.within
+    return fit.ceiling * probability[np.arange(len(assignment)), assignment]
 
 
 def calibrate(
@@ -79,71 +113,76 @@ def calibrate(
     seed: int = 0,
     advance: Callable[[int], None] = lambda n: None,
 ) -> tuple[Calibration, NDArray[np.float64]]:
-    """The confidence that the clusterings anew bear out, and the stability of each category (K,).
+    """Fit the calibration, and compute the stability of each category (K,).
 
-    A category's stability is its mean Jaccard overlap with its counterpart.
+    The stability of a category is its mean Jaccard overlap with the category that matches it in each new clustering.
     """
     rng = np.random.default_rng(seed)
     stability = np.ones(len(clusters))
-    some, agreed = [], []
+    sampled, agreements = [], []
     for label in range(int(labels.max()) + 1):
         members = np.flatnonzero(labels == label)
         advance(len(members))
-        ours = np.flatnonzero(clusters.parents == label)
-        if len(members) > AT_MOST:
-            members = np.sort(rng.choice(members, AT_MOST, replace=False))
-        mine = (features[members] @ clusters.centroids[ours].T).argmax(1)  # (n,)
-        agreement, overlap = _anew(features[members], untrained[members], mine, len(ours), rng)
-        some.append(members)
-        agreed.append(agreement)
-        stability[ours] = overlap
+        own = np.flatnonzero(clusters.parents == label)
+        if len(members) > TEXTS_PER_LABEL:
+            members = np.sort(rng.choice(members, TEXTS_PER_LABEL, replace=False))
+        assignment = (features[members] @ clusters.centroids[own].T).argmax(1)  # (n,)
+        agreement, overlap = _recluster(features[members], untrained[members], assignment, len(own), rng)
+        sampled.append(members)
+        agreements.append(agreement)
+        stability[own] = overlap
     if np.bincount(clusters.parents).max() < 2:
-        return UNKNOWN, stability
-    rows, agreement = np.concatenate(some), np.concatenate(agreed)
-    judged = np.sort(rng.permutation(len(rows))[:JUDGED])
-    rows, agreement = rows[judged], agreement[judged]
-    similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)
+        return UNCALIBRATED, stability
+    rows, agreement = np.concatenate(sampled), np.concatenate(agreements)
+    fitted = np.sort(rng.permutation(len(rows))[:FITTED_TEXTS])
+    rows, agreement = rows[fitted], agreement[fitted]
+    similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)  # (n, K)
     inside = np.where(labels[rows][:, None] == clusters.parents, similarity, -np.inf)
-    return Calibration(_fitted(inside, agreement), _fitted(similarity, agreement)), stability
+    return Calibration(_fit(inside, agreement), _fit(similarity, agreement)), stability
 
 
-def _anew(
-    features: Floats, untrained: Floats, mine: Ints, k: int, rng: np.random.Generator
+def _recluster(
+    features: Floats, untrained: Floats, assignment: Ints, k: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How often clusterings anew agree with ours about each text (n,), and about each of our k categories (k,)."""
-    n = len(mine)
+    """Cluster the texts of one label again, several times, and match the new categories with ours.
+
+    Returns how often the new category of each text matches its own (n,), and the mean overlap of our categories (k,).
+    """
+    n = len(assignment)
     if n < 2 * k:
         return np.ones(n), np.ones(k)
     agreement, overlap = np.zeros(n), np.zeros(k)
     for _ in range(RESAMPLES):
         share = rng.uniform()
         rows = unit(share * features + (1 - share) * untrained)  # (n, D)
-        number = round(k * np.exp(rng.uniform(-OTHER_NUMBER, OTHER_NUMBER)) + rng.uniform(-0.5, 0.5))
+        number = round(k * np.exp(rng.uniform(-NUMBER_CHANGE, NUMBER_CHANGE)) + rng.uniform(-0.5, 0.5))
         sample = rows[rng.integers(n, size=n)]
         number = min(max(1, number), len(np.unique(sample, axis=0)))
         found = KMeans(number, n_init=1, max_iter=50, random_state=int(rng.integers(2**31))).fit(sample)
-        theirs = (rows @ unit(found.cluster_centers_).T).argmax(1)  # (n,)
+        new = (rows @ unit(found.cluster_centers_).T).argmax(1)  # (n,)
         table = np.zeros((number, k))
-        np.add.at(table, (theirs, mine), 1)
+        np.add.at(table, (new, assignment), 1)
         a, b = linear_sum_assignment(-table)
         match = np.full(number, -1)
         match[a] = b
-        agreement += match[theirs] == mine
-        together = table[a, b]
-        overlap[b] += together / np.maximum(table.sum(1)[a] + table.sum(0)[b] - together, 1)
+        agreement += match[new] == assignment
+        shared = table[a, b]
+        overlap[b] += shared / np.maximum(table.sum(1)[a] + table.sum(0)[b] - shared, 1)
     return agreement / RESAMPLES, overlap / RESAMPLES
 
 
-def _fitted(similarity: NDArray[np.float64], agreement: NDArray[np.float64]) -> Fit:
-    """The parameters under which the agreement is most likely."""
+def _fit(similarity: NDArray[np.float64], agreement: NDArray[np.float64]) -> ConfidenceFit:
+    """The parameters under which the agreement (n,) is most likely, given the similarities (n, K)."""
 
-    def read(values: NDArray[np.float64]) -> Fit:
-        return Fit(float(np.exp(np.clip(values[0], np.log(0.005), 0.0))), float(expit(values[1])))
+    def parameters(values: NDArray[np.float64]) -> ConfidenceFit:
+        low, high = (np.log(temperature) for temperature in TEMPERATURES)
+        return ConfidenceFit(float(np.exp(np.clip(values[0], low, high))), float(expit(values[1])))
 
-    def surprise(values: NDArray[np.float64]) -> float:
-        fit = read(values)
-        likely = np.clip(fit.trust * softmax(similarity / fit.temperature, axis=1).max(1), 1e-6, 1 - 1e-6)
-        return -float((agreement * np.log(likely) + (1 - agreement) * np.log(1 - likely)).mean())
+    def negative_log_likelihood(values: NDArray[np.float64]) -> float:
+        fit = parameters(values)
+        confidence = np.clip(fit.ceiling * softmax(similarity / fit.temperature, axis=1).max(1), 1e-6, 1 - 1e-6)
+        return -float((agreement * np.log(confidence) + (1 - agreement) * np.log(1 - confidence)).mean())
 
-    best = minimize(surprise, [np.log(0.05), 2.0], method="Nelder-Mead", options={"maxfev": 80, "xatol": 0.02})
-    return read(best.x)
+    start = [np.log(START_TEMPERATURE), 2.0]
+    best = minimize(negative_log_likelihood, start, method="Nelder-Mead", options={"maxfev": 80, "xatol": 0.02})
+    return parameters(best.x)

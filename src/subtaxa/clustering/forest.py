@@ -71,7 +71,7 @@ class Forest:
         smaller = copy(self)
         smaller.features, smaller.labels = self.features[rows], self.labels[rows]
         smaller.members = [np.flatnonzero(smaller.labels == label) for label in range(len(self.trees))]
-        smaller.trees = [tree.only(some) for tree, some in zip(self.trees, left, strict=True)]
+        smaller.trees = [tree.restricted_to(some) for tree, some in zip(self.trees, left, strict=True)]
         return smaller
 
     def divide(self, total: int, fixed: Mapping[int, int] | None = None) -> list[int]:

@@ -1,7 +1,10 @@
-"""Training texts that are filed by their known coarse label and not by the nearest centroid alone.
+"""Training texts whose category is not the one with the nearest centroid.
 
-A text that its owner marked "billing" belongs to a billing category even if a login centroid is a little nearer. The
-few texts where the two differ are remembered by a hash, so that predicting them gives what training gave.
+A training text with the coarse label "billing" belongs to a billing category even if the centroid of a login category
+is slightly nearer. The few texts for which this matters are stored as hashes, so that predicting them gives the same
+category as training.
+
+N training texts, M of them stored, n texts looked up, K categories.
 """
 
 from __future__ import annotations
@@ -17,27 +20,28 @@ from numpy.typing import NDArray
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 
-CLOSE = 1e-4  # similarities nearer than this may change places when texts are batched differently
+# Two similarities that differ by less than this may swap their order if the texts are batched differently.
+CLOSE = 1e-4
 
 
 @dataclass(frozen=True)
 class KnownTexts:
-    """Hashes of texts, sorted, and the category of each."""
+    """Sorted hashes of texts, and the category of each."""
 
     keys: NDArray[np.uint64]  # (M,)
     categories: Ints  # (M,)
 
     @classmethod
     def of(cls, texts: Sequence[str], features: Floats, assignment: Ints, clusters: Clusters) -> KnownTexts:
-        """Remember every text whose nearest centroid is not its category's, or is so only by a hair."""
+        """The texts for which another centroid is nearer than that of their category, or almost as near."""
         similarity = features @ clusters.centroids.T  # (N, K)
         rows = np.arange(len(texts))
-        own = similarity[rows, assignment]
+        own = similarity[rows, assignment]  # (N,)
         similarity[rows, assignment] = -np.inf
-        doubtful = np.flatnonzero(similarity.max(1) > own - CLOSE)
-        votes: dict[int, Counter[int]] = {_key(texts[i]): Counter() for i in doubtful.tolist()}
+        ambiguous = np.flatnonzero(similarity.max(1) > own - CLOSE)
+        votes: dict[int, Counter[int]] = {_key(texts[i]): Counter() for i in ambiguous.tolist()}
         for text, category in zip(texts, assignment.tolist(), strict=True) if votes else ():
-            if (key := _key(text)) in votes:  # all copies of a text vote, also the undoubted ones
+            if (key := _key(text)) in votes:  # All copies of a text vote, including those that are not ambiguous.
                 votes[key][category] += 1
         keys = sorted(votes)
         return cls(
@@ -46,13 +50,14 @@ class KnownTexts:
         )
 
     def lookup(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Ints]:
-        """Which texts are remembered (n,), and their categories (n,), meaningful only where they are."""
+        """Which texts are known (n,), and their categories (n,), which have no meaning for the other texts."""
         if not len(self.keys):
             return np.zeros(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
         keys = np.array([_key(text) for text in texts], dtype=np.uint64)
-        place = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        return self.keys[place] == keys, self.categories[place]
+        index = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        return self.keys[index] == keys, self.categories[index]
 
 
 def _key(text: str) -> int:
+    """A 64-bit hash of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())

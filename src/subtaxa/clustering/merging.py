@@ -1,8 +1,10 @@
-"""Merging many small clusters into categories, with less regard to sizes than Ward's linkage.
+"""Merge many small clusters into categories, with less weight on their sizes than in Ward's linkage.
 
-The cost of a merge in Ward's linkage is n·m/(n+m) times the squared distance of the means. It keeps the halves of a
-large category apart longer than two small categories. Here that factor is raised to a power: the lower the power, the
-less sizes matter. A low power keeps large categories whole where sizes are unbalanced, but chains overlapping ones.
+The cost of a merge in Ward's linkage is n·m/(n+m) times the squared distance between the means. The halves of a large
+category are therefore merged later than two small categories. Here the factor n·m/(n+m) is raised to a power: the lower
+the power, the less sizes matter. With unbalanced sizes, a low power keeps large categories whole, but it also chains
+overlapping categories together.
+
 m small clusters of one label, D dimensions.
 """
 
@@ -16,7 +18,7 @@ POWERS = (1.0, 0.75, 0.5, 0.375, 0.25, 0.125, 0.0)
 
 
 def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int, power: float) -> NDArray[np.int64]:
-    """Which of `number` categories each small cluster (m,) goes to when the cheapest merge is made each time."""
+    """The category of each small cluster (m,) after repeating the cheapest merge until `number` categories are left."""
     squares = (means**2).sum(1)
     distance = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)  # (m, m) squared
     np.fill_diagonal(distance, np.inf)
@@ -26,7 +28,7 @@ def merge(means: NDArray[np.float64], sizes: NDArray[np.int64], number: int, pow
         cost = distance * (sizes[:, None] * sizes / (sizes[:, None] + sizes)) ** power  # (m, m)
         i, j = (int(x) for x in np.unravel_index(cost.argmin(), cost.shape))
         n, m, apart = sizes[i], sizes[j], distance[i, j]
-        row = (n * distance[i] + m * distance[j]) / (n + m) - n * m * apart / (n + m) ** 2  # of the joint mean
+        row = (n * distance[i] + m * distance[j]) / (n + m) - n * m * apart / (n + m) ** 2  # (m,) from the joint mean
         row[[i, j]] = np.inf
         distance[i] = distance[:, i] = np.maximum(row, 0.0)
         distance[j] = distance[:, j] = np.inf

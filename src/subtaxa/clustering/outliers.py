@@ -1,6 +1,6 @@
 """Outliers: texts that are much less similar to their category than its other texts.
 
-They stay in their category and are only marked. N texts, n new ones, K categories, D dimensions.
+Outliers stay in their category and are marked there. N texts, n new ones, K categories, D dimensions.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from subtaxa.runtime.arrays import Floats, Ints
 # A text is an outlier if its similarity is this many standard deviations below the median of its category.
 DEVIATIONS = 5.0
 
-# The spread of a category is averaged with that of all categories, which counts as much as this many texts.
+# The spread of a category is averaged with the overall spread, which counts as much as this many texts.
 PRIOR_TEXTS = 20
 
 # The ratio of the standard deviation to the median absolute deviation of a normal distribution.
-NORMAL = 1.4826
+MAD_TO_STANDARD_DEVIATION = 1.4826
 
 
 def outlier_threshold(
@@ -27,18 +27,18 @@ def outlier_threshold(
     """The similarity to the centroid (K,) below which a text is an outlier of its category."""
     own = similarity_to(features, assignment, clusters)  # (N,)
     k = len(clusters)
-    middle = _medians(own, assignment, k)
-    away = np.abs(own - middle[assignment])  # (N,)
-    typical = float(np.median(away)) if len(away) else 0.0
+    median = _medians(own, assignment, k)  # (K,)
+    deviation = np.abs(own - median[assignment])  # (N,)
+    overall = float(np.median(deviation)) if len(deviation) else 0.0
     size = np.bincount(assignment, minlength=k)
-    spread = (size * _medians(away, assignment, k) + PRIOR_TEXTS * typical) / (size + PRIOR_TEXTS)
-    return middle - deviations * NORMAL * spread
+    spread = (size * _medians(deviation, assignment, k) + PRIOR_TEXTS * overall) / (size + PRIOR_TEXTS)
+    return median - deviations * MAD_TO_STANDARD_DEVIATION * spread
 
 
 def is_outlier(
     features: Floats, assignment: Ints, clusters: Clusters, threshold: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Which texts (n,) are less similar to their category than its threshold."""
+    """Whether the similarity of each text (n,) to its category is below the threshold of the category."""
     return similarity_to(features, assignment, clusters) < threshold[assignment]
 
 
@@ -52,8 +52,8 @@ def _medians(values: NDArray[np.float64], group: Ints, k: int) -> NDArray[np.flo
     order = np.lexsort((values, group))
     size = np.bincount(group, minlength=k)
     start = np.cumsum(size) - size
-    some = size > 0
+    filled = size > 0
     found = np.zeros(k)
-    lower, upper = (start + (size - 1) // 2)[some], (start + size // 2)[some]
-    found[some] = (values[order][lower] + values[order][upper]) / 2
+    lower, upper = (start + (size - 1) // 2)[filled], (start + size // 2)[filled]
+    found[filled] = (values[order][lower] + values[order][upper]) / 2
     return found

@@ -1,4 +1,4 @@
-"""How many categories the user wants: a number in all, numbers for some labels, or whatever is found ("auto")."""
+"""The number of categories that a user asks for: a total, numbers for some labels, or "auto" to estimate it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import Any, NamedTuple
 from subtaxa.clustering.forest import check_number
 from subtaxa.errors import SettingError
 
+# The values of the setting `granularity`: which of the plausible totals is taken if the number is estimated.
 GRANULARITIES = ("coarse", "normal", "fine")
+
+# The values of `categories`, as error messages list them.
 EXPECTED = 'a whole number of at least 1, "auto", or numbers by label'
 
 
-class Wanted(NamedTuple):
-    """The total, if it is given, and the numbers of the labels (by place) that are given."""
+class RequestedNumber(NamedTuple):
+    """The total, or None if it has to be estimated, and the numbers of those labels for which one is given."""
 
     total: int | None
-    fixed: dict[int, int]
+    fixed: dict[int, int]  # by the index of the label in sorted order
 
 
 def check(categories: Any) -> None:
-    """Refuse what cannot be a number of categories, whatever the texts are."""
+    """Refuse a value that is not a valid number of categories for any texts."""
     if categories == "auto":
         return
     numbers = list(categories.values()) if isinstance(categories, Mapping) else [categories]
@@ -30,25 +33,27 @@ def check(categories: Any) -> None:
         raise SettingError(f"categories is {categories!r}: it must be {EXPECTED}")
 
 
-def wanted(categories: int | str | Mapping[str, int], texts: Sequence[str], labels: Sequence[str]) -> Wanted:
-    """What is wanted of these texts, or one sentence on why they cannot give it."""
+def requested_number(
+    categories: int | str | Mapping[str, int], texts: Sequence[str], labels: Sequence[str]
+) -> RequestedNumber:
+    """The requested number for these texts, or an error if the texts cannot be divided into that many categories."""
     distinct = Counter(label for label, _ in set(zip(labels, texts, strict=True)))
     names = sorted(distinct)
     most = [distinct[name] for name in names]
     if isinstance(categories, int):
         check_number(categories, len(names), sum(most))
-        return Wanted(categories, {})
+        return RequestedNumber(categories, {})
     fixed: dict[int, int] = {}
     for name, number in {} if isinstance(categories, str) else categories.items():
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"the labels are {', '.join(names[:20])}"
             raise SettingError(f"categories names the label {name!r}, which no text has: {hint}")
-        place = names.index(name)
-        if number > most[place]:
+        index = names.index(name)
+        if number > most[index]:
             raise SettingError(
-                f"categories asks for {number} below {name!r}, which has {most[place]} different texts: use 1 to "
-                f"{most[place]}"
+                f"categories asks for {number} categories of {name!r}, which has {most[index]} different texts: use 1 "
+                f"to {most[index]}"
             )
-        fixed[place] = number
-    return Wanted(sum(fixed.values()) if len(fixed) == len(names) else None, fixed)
+        fixed[index] = number
+    return RequestedNumber(sum(fixed.values()) if len(fixed) == len(names) else None, fixed)

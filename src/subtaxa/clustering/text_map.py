@@ -1,6 +1,6 @@
-"""The map: every text as a point on a plane, close to the texts that are most like it. t-SNE by openTSNE.
+"""The map: every text as a point in the plane, near the texts that are most similar to it (t-SNE by openTSNE).
 
-N texts, of which n are new, P distinct points, of which p are spread out, D dimensions, k neighbours.
+N texts, n new ones, P distinct points, p of them placed by t-SNE, D dimensions, k neighbours.
 """
 
 from __future__ import annotations
@@ -15,77 +15,102 @@ from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.signals import Interrupts
 
-PERPLEXITY = 30.0  # about the number of neighbours that a text keeps close
-GATHERING, SPREADING = 125, 250  # rounds: first the clumps form, then they take up room
-PULL = 12.0  # times stronger than it should be, while gathering
-EVERY = 5  # rounds between two signs of progress
-FEW = 12  # points have no neighbourhoods to keep; fewer go on the plane along which they differ most
-MANY = 4000  # points from which on a grid is cheaper than a tree
-SPREAD = 20_000  # points at most are spread out, more are put among them
-NEAREST = 5  # old texts that say where a new one goes
-SHARPNESS = 40.0  # how much more the nearest of them count: a mean of far places would lie in no man's land
-JITTER = 0.01  # of the map's spread, so that no two points lie on one another
+# The perplexity of t-SNE: about the number of neighbours that a text keeps close.
+PERPLEXITY = 30.0
+
+# The number of iterations with early exaggeration, in which clusters form.
+EARLY_ITERATIONS = 125
+
+# The factor of the early exaggeration.
+EXAGGERATION = 12.0
+
+# The number of iterations after that, in which the clusters spread out.
+FINAL_ITERATIONS = 250
+
+# The number of iterations between two updates of the progress bar.
+PROGRESS_EVERY = 5
+
+# Fewer points than this have no neighbourhoods worth preserving, so they are projected by PCA alone.
+MIN_POINTS = 12
+
+# From this many points on, interpolation on a grid is faster than a Barnes-Hut tree.
+GRID_POINTS = 4000
+
+# At most this many points are placed by t-SNE; the others are placed among them.
+MAX_POINTS = 20_000
+
+# The number of old texts that determine the position of a new one.
+NEAREST = 5
+
+# The rate at which the weight of an old text falls with its squared distance.
+SHARPNESS = 40.0
+
+# The standard deviation of the noise that keeps points apart, as a share of the spread of the map.
+JITTER = 0.01
 
 
 def text_map(features: Floats, seed: int, progress: Progress) -> Floats:
-    """The place of each text (N, 2). Texts with the same features have the same place; their order is no matter."""
-    with progress.step("Drawing the map", GATHERING + SPREADING) as step:
+    """The position of each text (N, 2).
+
+    Texts with the same features have the same position. The order of the texts does not matter.
+    """
+    with progress.step("Drawing the map", EARLY_ITERATIONS + FINAL_ITERATIONS) as step:
         points, point = np.unique(features, axis=0, return_inverse=True)  # (P, D), (N,)
-        some = np.random.default_rng(seed).permutation(len(points)) < SPREAD  # (P,) all of them if there are no more
-        spread = _plane(points[some], seed)  # (p, 2)
-        if len(spread) >= FEW:
-            spread = _spread_out(points[some], spread, seed, step)
-        places = np.empty((len(points), 2), dtype=np.float32)
-        places[some] = spread
-        places[~some] = places_among(points[~some], points[some], places[some], seed)
-        return places[point.ravel()]
+        some = np.random.default_rng(seed).permutation(len(points)) < MAX_POINTS  # (P,)
+        placed = _pca(points[some], seed)  # (p, 2)
+        if len(placed) >= MIN_POINTS:
+            placed = _tsne(points[some], placed, seed, step)
+        positions = np.empty((len(points), 2), dtype=np.float32)
+        positions[some] = placed
+        positions[~some] = positions_among(points[~some], points[some], positions[some], seed)
+        return positions[point.ravel()]
 
 
-def places_among(new: Floats, old: Floats, places: Floats, seed: int) -> Floats:
-    """The place of each new text (n, 2): amidst the old texts nearest to it, whose places (N, 2) stay."""
+def positions_among(new: Floats, old: Floats, positions: Floats, seed: int) -> Floats:
+    """The position of each new text (n, 2), among the most similar old texts. Their positions (N, 2) do not change."""
     if not len(new):
         return np.empty((0, 2), dtype=np.float32)
     points, point = np.unique(new, axis=0, return_inverse=True)  # (P, D), (n,)
     search = NearestNeighbors(n_neighbors=min(NEAREST, len(old))).fit(old)
     distances, nearest = search.kneighbors(points)  # (P, k)
-    weights = np.exp(SHARPNESS * (distances[:, :1] ** 2 - distances**2))  # (P, k), 1 for the nearest
-    middle = np.einsum("pk,pkc->pc", weights / weights.sum(1, keepdims=True), places[nearest])  # (P, 2)
-    middle += np.random.default_rng(seed).normal(scale=JITTER * places.std(), size=middle.shape)
+    weights = np.exp(SHARPNESS * (distances[:, :1] ** 2 - distances**2))  # (P, k)
+    middle = np.einsum("pk,pkc->pc", weights / weights.sum(1, keepdims=True), positions[nearest])  # (P, 2)
+    middle += np.random.default_rng(seed).normal(scale=JITTER * positions.std(), size=middle.shape)
     return middle.astype(np.float32)[point.ravel()]
 
 
-def _plane(points: Floats, seed: int) -> NDArray[np.float64]:
-    """The points (P, 2) on the plane along which they differ most."""
+def _pca(points: Floats, seed: int) -> NDArray[np.float64]:
+    """The first two principal components of the points (P, 2)."""
     if len(points) == 1:
         return np.zeros((1, 2))
     centred = points - points.mean(0, dtype=np.float64)  # (P, D)
-    with threadpool_limits(1):  # or the last digits, and in the end the map, would depend on the machine's cores
+    with threadpool_limits(1):  # The last digits, and so the map, would depend on the number of cores.
         return PCA(2, random_state=seed).fit_transform(centred)
 
 
-def _spread_out(points: Floats, plane: NDArray[np.float64], seed: int, step: Step) -> NDArray[np.float64]:
-    """The points (P, 2) by t-SNE, which begins with the plane made very small and none upon another.
+def _tsne(points: Floats, start: NDArray[np.float64], seed: int, step: Step) -> NDArray[np.float64]:
+    """The points (P, 2) by t-SNE. It starts from the given positions (P, 2), scaled down and moved apart a little.
 
-    A signal waits for the next sign of progress: openTSNE crashes if it is left in the middle of a round.
+    A signal is handled at the next update of the progress bar, because openTSNE crashes if an iteration is interrupted.
     """
     from openTSNE import TSNEEmbedding
     from openTSNE.affinity import PerplexityBasedNN
 
     def progressed(*_: object) -> None:
-        step.advance(EVERY)
+        step.advance(PROGRESS_EVERY)
         interrupts.check()
 
-    jitter = np.random.default_rng(seed).normal(scale=JITTER, size=plane.shape)  # (P, 2)
+    jitter = np.random.default_rng(seed).normal(scale=JITTER, size=start.shape)  # (P, 2)
     with Interrupts() as interrupts, interrupts.shielded():
-        places = TSNEEmbedding(
-            1e-4 * (plane / plane[:, 0].std() + jitter),
+        embedding = TSNEEmbedding(
+            1e-4 * (start / start[:, 0].std() + jitter),
             PerplexityBasedNN(points, min(PERPLEXITY, (len(points) - 1) / 3), method="exact"),
-            negative_gradient_method="bh" if len(points) < MANY else "fft",
+            negative_gradient_method="bh" if len(points) < GRID_POINTS else "fft",
             momentum=0.8,
             callbacks=progressed,
-            callbacks_every_iters=EVERY,
+            callbacks_every_iters=PROGRESS_EVERY,
         )
-        places.optimize(GATHERING, exaggeration=PULL, inplace=True)
-        places.optimize(SPREADING, inplace=True)
+        embedding.optimize(EARLY_ITERATIONS, exaggeration=EXAGGERATION, inplace=True)
+        embedding.optimize(FINAL_ITERATIONS, inplace=True)
     interrupts.check()
-    return np.asarray(places)
+    return np.asarray(embedding)

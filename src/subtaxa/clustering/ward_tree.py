@@ -1,4 +1,4 @@
-"""The Ward tree of one label, which gives every number of categories at once.
+"""The Ward tree of one label. One tree can be cut into any number of categories.
 
 n texts of one label, D dimensions.
 """
@@ -33,17 +33,17 @@ class WardTree:
             points, self.leaf = micro.cluster_centers_, micro.labels_.astype(np.int64)
         self.n_leaves = len(points)
         self.merges = linkage(points, "ward") if self.n_leaves > 1 else np.empty((0, 4))
-        self.n_texts = len(features)  # that the tree was built from
+        self.n_texts = len(features)  # The number does not change in `restricted_to`.
 
-    def only(self, some: NDArray[np.int64]) -> WardTree:
-        """The same tree with only some of the texts."""
+    def restricted_to(self, some: NDArray[np.int64]) -> WardTree:
+        """The same tree, restricted to some of its texts."""
         tree = copy(self)
         tree.features, tree.leaf = self.features[some], self.leaf[some]
         return tree
 
     @property
     def gains(self) -> NDArray[np.float64]:
-        """How much each further category reduces the variance, largest first: the squared heights of the merges.
+        """The reduction of the variance by each further category, largest first: the squared heights of the merges.
 
         A leaf may stand for several texts, so the heights are multiplied by the mean number of texts per leaf.
         """
@@ -52,7 +52,9 @@ class WardTree:
     def cut(self, k: int) -> NDArray[np.int64]:
         """The category of each text (n,) when the tree is cut into k."""
         done = self.n_leaves - k  # The first merges are applied by order, not by height, because heights may tie.
-        joined = np.repeat(np.arange(self.n_leaves, self.n_leaves + done), 2)  # each merge makes a node of two others
+        joined = np.repeat(
+            np.arange(self.n_leaves, self.n_leaves + done), 2
+        )  # Each merge joins two nodes into a new one.
         nodes = self.merges[:done, :2].astype(np.int64).ravel()
         size = self.n_leaves + done
         graph = csr_matrix((np.ones(2 * done), (joined, nodes)), shape=(size, size))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.calibration import Calibration, Fit
+from subtaxa.clustering.calibration import Calibration
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
@@ -58,7 +58,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             features=features,
             map=arrays["map"],
             n_categories=reading.read_category_counts(facts),
-            calibration=Calibration(*(Fit(**facts["confidence"][name]) for name in Calibration._fields)),
+            calibration=Calibration.from_dict(facts["confidence"]),
             history=list(facts["history"]),
             timings=dict(facts["timings"]),
             reader=RunReader(folder, features.shape[-1], backend),

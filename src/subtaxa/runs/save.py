@@ -93,7 +93,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
         "labels": state.coarse_labels,
         "next_id": state.trained.next_id,
         "numbers": {label: choice.to_dict() for label, choice in state.n_categories.items()},
-        "confidence": {name: fit._asdict() for name, fit in state.calibration._asdict().items()},
+        "confidence": state.calibration.to_dict(),
         "data": {
             "source": os.path.basename(data.source),
             "text_column": data.text_column,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from subtaxa.errors import InputError
-from subtaxa.taxonomy import edit_log
+from subtaxa.taxonomy import edit_log, edits
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 from subtaxa.taxonomy.fitted_state import FittedState
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
@@ -49,7 +49,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     for number, correction in enumerate(content["corrections"], 1):
         try:
             for what in _simple(working, _checked(correction)):
-                edit = edit_log.create(what.pop("do"), working, log, **what)
+                edit = edits.create(what.pop("do"), working, log, **what)
                 edit_log.apply(working, edit)
                 log.append(edit_log.log_entry(edit, log))
         except InputError as error:

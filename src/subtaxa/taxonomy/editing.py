@@ -11,14 +11,14 @@ from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats
-from subtaxa.taxonomy import edit_log
+from subtaxa.taxonomy import edit_log, edits
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 
 def edit(state: FittedState, kind: str, **what: Any) -> None:
     """Apply one edit to the state, or refuse it and change nothing."""
-    entry = edit_log.create(kind, working_taxonomy(state), state.edits, **what)
+    entry = edits.create(kind, working_taxonomy(state), state.edits, **what)
     apply_log(state, [*state.edits, edit_log.log_entry(entry, state.edits)])
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from subtaxa.clustering.new_categories import new_categories
-from subtaxa.clustering.text_map import places_among
+from subtaxa.clustering.text_map import positions_among
 from subtaxa.runtime.progress import Progress
 from subtaxa.taxonomy.assignment import assign
 from subtaxa.taxonomy.categories import Category
@@ -62,7 +62,7 @@ def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | Non
             max(MIN_TEXTS, round(MIN_SHARE * median_size)),
             state.settings.new_category_lift,
         )
-    more_places = places_among(features, state.features, state.map, state.request.seed)  # (n, 2)
+    more_places = positions_among(features, state.features, state.map, state.request.seed)  # (n, 2)
     text_map = np.concatenate([state.map, more_places])  # (N + n, 2)
     working = working_taxonomy(state)
     ids = working.extend(texts, coarse, features, state.category_ids[index], new)

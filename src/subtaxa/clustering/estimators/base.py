@@ -19,15 +19,15 @@ from subtaxa.settings import Settings
 # A text with a negative silhouette counts against a result as much as this many units of silhouette.
 NEGATIVE_PENALTY = 3.0
 
-# The regards to sizes that are tried for each total: Ward's, and one for unbalanced categories.
+# The powers of Ward's factor that are tried for each total: Ward's own, and one for unbalanced categories.
 POWERS = (1.0, 0.375)
 
-# The largest number of categories that the estimators that look at each label alone try.
+# The largest number of categories per label that an estimator tries if it looks at each label separately.
 MOST_PER_LABEL = 30
 
 
 def readable(n_texts: int) -> int:
-    """The number of categories that a reader can work with, 2·√N: it grows with the data, and so do their sizes."""
+    """The number of categories that a reader can work with: 2·√N, so that number and size grow together."""
     return max(2, round(2 * n_texts**0.5))
 
 
@@ -93,7 +93,7 @@ class PerLabelEstimator(NumberEstimator):
 
 
 def single(forest: Forest, numbers: Sequence[int]) -> Estimate:
-    """An estimate that leaves no range: one number for each label."""
+    """An estimate without a range: one number for each label."""
     rows = forest.sample()
     scores = best_merged(forest, numbers, rows, POWERS)[1]  # (n,)
     return Estimate(

@@ -15,7 +15,7 @@ from subtaxa.clustering.estimators.base import MOST_PER_LABEL, Estimate, PerLabe
 from subtaxa.clustering.forest import Forest
 from subtaxa.runtime.arrays import Floats
 
-# The number of texts per label that are looked at.
+# The number of texts per label that are used.
 TEXTS = 1000
 
 # The number of reference data sets, drawn uniformly over the ranges of the label's principal axes.
@@ -23,7 +23,7 @@ REFERENCES = 3
 
 
 class GapEstimator(PerLabelEstimator):
-    """The smallest number whose gap is not clearly exceeded by that of the next one."""
+    """The smallest number whose gap is not clearly smaller than that of the next number."""
 
     about: ClassVar[str] = "gap statistic inside each label"
 

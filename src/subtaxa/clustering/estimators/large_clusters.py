@@ -1,4 +1,4 @@
-"""DeepAligned's estimate: of too many clusters, count those of at least average size."""
+"""DeepAligned's estimate: make too many clusters, and count those of at least average size."""
 
 from __future__ import annotations
 

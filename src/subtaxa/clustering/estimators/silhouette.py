@@ -34,7 +34,7 @@ GRANULARITY_LOSS = 0.12
 # The coarse and the fine total have at least this share fewer or more categories than the normal one.
 GRANULARITY_STEP = 0.1
 
-# With more texts than this, a sample of this size shows the number.
+# With more texts than this, the number is estimated from a sample of this size.
 TEXTS = 20_000
 
 # The number of totals that are tried over the whole range.
@@ -63,18 +63,18 @@ class SilhouetteEstimator(NumberEstimator):
     """The total with the highest mean silhouette, minus three times the share of texts with a negative one.
 
     Each total is divided among the labels by cutting all trees at one height, and scored by the categories it leads to.
-    A text is compared with the categories of all labels. A label of one kind therefore stays whole, because its halves
-    would be nearer to each other than the whole is to any other label. A text with a negative silhouette is nearer to
-    another category than to its own; a total that is too large or too small has more of them. The scores of similar
-    totals are averaged.
+    A text is compared with the categories of all labels. A label without inner structure therefore stays whole, because
+    its halves would be nearer to each other than the whole is to any other label. A text with a negative silhouette is
+    nearer to another category than to its own; a total that is too large or too small has more of them. The scores of
+    similar totals are averaged.
 
     Totals with almost the best score are plausible, and the weighted middle of them is the estimate: the curve is flat,
     and its highest point is a matter of chance. If all categories turn out to have the same size, that points to a
-    single total instead. The coarse and the fine total extend to scores that are still fairly high. If no total stands
-    out, the estimate is about √N, which gives as many texts per category as there are categories.
+    single total instead. The coarse and the fine total are further out, where scores are still fairly high. If no total
+    stands out, the estimate is about √N, which gives as many texts per category as there are categories.
     """
 
-    about: ClassVar[str] = "highest silhouettes, fewest negative ones, over totals for all labels"
+    about: ClassVar[str] = "highest silhouettes and fewest negative ones, over totals for all labels"
 
     def __init__(self, plausible: float = PLAUSIBLE, silhouette_kept: float = SILHOUETTE_KEPT) -> None:
         self.plausible, self.silhouette_kept = plausible, silhouette_kept
@@ -191,6 +191,6 @@ class TotalScores:
 
 
 def _within(totals: Sequence[int], scores: NDArray[np.float64], leeway: float, beyond: int = 0) -> tuple[int, int]:
-    """The lowest and the highest total whose score is near the best, or that many places further out."""
+    """The lowest and the highest total whose score is within `leeway` of the best, or `beyond` totals further out."""
     enough = np.flatnonzero(scores >= scores.max() - leeway)
     return totals[max(0, enough[0] - beyond)], totals[min(len(totals) - 1, enough[-1] + beyond)]

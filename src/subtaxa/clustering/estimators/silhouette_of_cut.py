@@ -1,4 +1,4 @@
-"""The total at which the bare cut through all Ward trees has the highest mean silhouette."""
+"""The total at which the cut through all Ward trees, without refinement, has the highest mean silhouette."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The highest mean silhouette of k-means inside each label alone."""
+"""The highest mean silhouette of k-means, inside each label separately."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from subtaxa.runtime.arrays import Floats
 
 
 class LabelSilhouetteEstimator(PerLabelEstimator):
-    """The highest mean silhouette of k-means inside each label, which cannot find a single category."""
+    """The highest mean silhouette of k-means inside each label. It never returns a single category."""
 
-    about: ClassVar[str] = "highest mean silhouette of k-means inside each label alone"
+    about: ClassVar[str] = "highest mean silhouette of k-means, inside each label separately"
 
     def count(self, rows: Floats) -> int:
         scores = {}

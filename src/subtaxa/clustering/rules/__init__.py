@@ -53,12 +53,12 @@ def find_categories(
     advance: Callable[[int], None] = lambda n: None,
     rule: ClusterRule | None = None,
 ) -> Clusters:
-    """The categories of a forest: `numbers[i]` of them below label i. All callers form categories by this function."""
+    """The categories of a forest: `numbers[i]` of them below label i. All callers use this function."""
     found = (rule or AutoRule()).fit(forest, numbers)
     advance(len(forest.features))
     return found
 
 
 def balance(forest: Forest, total: int, rule: ClusterRule, fixed: Mapping[int, int] | None = None) -> Forest:
-    """The forest as this rule divides it at this total."""
+    """The forest, marked as balanced if this rule forms balanced categories at this total."""
     return forest.as_balanced() if rule.balances(forest, total, fixed) else forest

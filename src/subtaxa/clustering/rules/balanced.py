@@ -18,7 +18,7 @@ from subtaxa.clustering.rules.merged import merged, small_clusters
 from subtaxa.clustering.silhouettes import silhouettes
 from subtaxa.runtime.arrays import Ints
 
-# The power of Ward's factor at the start of balanced k-means: merges give much weight to sizes.
+# The power of Ward's factor in the merges that balanced k-means starts from: sizes have a large weight.
 START_POWER = 3.0
 
 # The number of small clusters at the start, as a multiple of the number of categories.
@@ -71,8 +71,8 @@ class BalanceCost(NamedTuple):
 def balance_cost(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> BalanceCost:
     """Compare balanced categories with unconstrained ones. If the true sizes are equal, balancing costs little.
 
-    A category that is less than half full does not count. Texts that are too blurred keep nothing, because any
-    constraint costs little there.
+    A category that is less than half full does not count. If the texts are too blurred, the share kept is 0, because
+    any constraint costs little there.
     """
     as_balanced, rows = forest.as_balanced(), forest.sample()
     numbers = as_balanced.divide(total, fixed)

@@ -24,7 +24,7 @@ class KMeansRule(ClusterRule):
     about: ClassVar[str] = "k-means inside each label"
 
     def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
-        with threadpool_limits(1, "openmp"):  # Several threads would add up in an order that varies.
+        with threadpool_limits(1, "openmp"):  # With several threads, the order of the sums varies.
             found = [
                 unit(KMeans(k, n_init=STARTS, random_state=0).fit(tree.features).cluster_centers_)
                 for tree, k in zip(forest.trees, numbers, strict=True)

@@ -1,7 +1,9 @@
-"""Categories by merging small clusters, with the regard to sizes that gives the highest silhouette.
+"""Categories by merging small clusters, with the weight on sizes that gives the highest silhouette.
 
-Each label's Ward tree is cut into more clusters than wanted. They are merged with several regards to sizes
-(`merging.py`), and spherical k-means refines each result. n texts, K categories, k of one label, D dimensions.
+The Ward tree of each label is cut into more clusters than needed. These are merged with several weights on their sizes
+(see `merging.py`), and spherical k-means refines each result.
+
+n texts, K categories, k of one label, D dimensions.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ SMALL_CLUSTERS = 2
 
 
 class MergedRule(ClusterRule):
-    """Small clusters merged into categories; of several regards to sizes, the one with the highest silhouette."""
+    """Small clusters merged into categories, with the power of Ward's factor that gives the highest silhouette."""
 
-    about: ClassVar[str] = "Ward clusters merged with less regard to sizes and refined by k-means"
+    about: ClassVar[str] = "small Ward clusters merged with less weight on sizes, refined by k-means"
 
     def __init__(self, powers: Sequence[float] = POWERS) -> None:
         self.powers = powers
@@ -40,8 +42,7 @@ class MergedRule(ClusterRule):
 def best_merged(
     forest: Forest, numbers: Sequence[int], rows: Ints, powers: Sequence[float] = POWERS
 ) -> tuple[Clusters, NDArray[np.float64]]:
-    """The categories by one of the `powers` in which the rows (n,) have the highest mean silhouette, and their
-    silhouettes (n,)."""
+    """The categories by the power that gives the rows (n,) the highest mean silhouette, and the silhouettes (n,)."""
     small = small_clusters(forest, numbers, SMALL_CLUSTERS)
     parents = np.repeat(np.arange(len(numbers)), numbers)
     found = [
@@ -58,7 +59,7 @@ def best_merged(
 
 
 def small_clusters(forest: Forest, numbers: Sequence[int], multiple: int) -> list[Ints]:
-    """The small clusters of each label's texts (n,): a multiple of the wanted number, if there are enough texts."""
+    """The small clusters of each label's texts (n,): a multiple of its categories, if there are enough texts."""
     return [tree.cut(min(multiple * k, tree.n_leaves)) for tree, k in zip(forest.trees, numbers, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Categories as the Ward trees are cut, without any refinement."""
+"""Categories by cutting the Ward trees, without refinement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from subtaxa.runtime.arrays import means, unit
 class WardRule(ClusterRule):
     """The means of the clusters of each label's Ward tree."""
 
-    about: ClassVar[str] = "cut of a Ward tree per label"
+    about: ClassVar[str] = "cut of one Ward tree per label"
 
     def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
         centroids = unit(means(forest.features, forest.cut(numbers), sum(numbers))[0])

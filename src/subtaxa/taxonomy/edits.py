@@ -1,0 +1,109 @@
+"""Make the edits that a person asks for: merge, split, rename, move, undo. Applying them is a separate step."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from subtaxa.errors import InputError
+from subtaxa.taxonomy.categories import Taxonomy
+from subtaxa.taxonomy.edit_log import Edit, active_edits
+from subtaxa.taxonomy.splitting import divide
+from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
+
+
+def create(kind: str, working: WorkingTaxonomy, log: Sequence[Edit], **what: Any) -> Edit:
+    """An edit of the given kind. Categories are given by id or by name."""
+    taxonomy = working.taxonomy()
+
+    def known(given: int | str) -> int:
+        return find_category(taxonomy, given) if isinstance(given, str) else working.check(given).id
+
+    if kind == "undo":
+        return undo(log)
+    if kind == "merge":
+        return merge(working, [known(given) for given in what["categories"]])
+    if kind == "move":
+        return move(working, what["rows"], known(what["to"]))
+    if kind == "rename":
+        return rename(working, known(what["category"]), what["name"])
+    return split(working, known(what["category"]), what["into"])
+
+
+def merge(working: WorkingTaxonomy, categories: Sequence[int]) -> Edit:
+    """The edit that merges categories."""
+    names = [repr(working.check(i).name) for i in dict.fromkeys(categories)]
+    says = f"merge {', '.join(names[1:])} into {names[0]}"
+    return {"do": "merge", "categories": list(dict.fromkeys(categories)), "says": says}
+
+
+def split(working: WorkingTaxonomy, category: int, into: int | None = None) -> Edit:
+    """The edit that splits a category by the features of its texts. The largest part keeps the id."""
+    old, members = working.check(category), working.members(category)
+    features = working.features[members]
+    most = len(np.unique(features, axis=0))
+    if most < 2:
+        raise InputError(f"{old.name!r} cannot be split: its texts are all the same ({_texts(len(members))})")
+    if into is not None and not 2 <= into <= most:
+        raise InputError(f"{old.name!r} cannot be split into {into}: it has {most} different texts, so use 2 to {most}")
+    part = divide(features, into)  # (n,)
+    order = np.argsort(-np.bincount(part), kind="stable")
+    ids = [category, *range(working.next_id, working.next_id + len(order) - 1)]
+    parts: list[dict[str, Any]] = [
+        {"id": int(i), "rows": sorted(working.rows[members[part == number]].tolist())}
+        for i, number in zip(ids, order, strict=True)
+    ]
+    says = f"split {old.name!r} into {len(parts)}: {', '.join(str(len(p['rows'])) for p in parts)} texts"
+    return {"do": "split", "category": category, "parts": parts, "says": says}
+
+
+def rename(working: WorkingTaxonomy, category: int, name: str) -> Edit:
+    """The edit that renames a category."""
+    return {
+        "do": "rename",
+        "category": category,
+        "name": name,
+        "says": f"rename {working.check(category).name!r} to {name!r}",
+    }
+
+
+def name(working: WorkingTaxonomy, category: int, name: str, by: str) -> Edit:
+    """The edit that gives a category a name from a language model."""
+    says = f"{working.check(category).name!r} is named {name!r} by {by}"
+    return {"do": "name", "category": category, "name": name, "by": by, "says": says}
+
+
+def move(working: WorkingTaxonomy, rows: Sequence[int], to: int) -> Edit:
+    """The edit that moves texts to another category."""
+    rows = sorted({int(row) for row in rows})
+    return {"do": "move", "rows": rows, "to": to, "says": f"move {_texts(len(rows))} to {working.check(to).name!r}"}
+
+
+def undo(log: Sequence[Edit]) -> Edit:
+    """The line that undoes the last active edit."""
+    active = active_edits(log)
+    if not active:
+        raise InputError("there is no edit to undo")
+    return {"do": "undo", "of": active[-1]["edit"], "says": f"undo: {active[-1]['says']}"}
+
+
+def find_category(taxonomy: Taxonomy, given: str) -> int:
+    """The id of the category that a person gave by id, by name or by label/name."""
+    if given.isascii() and given.isdigit() and any(c.id == int(given) for c in taxonomy):
+        return int(given)
+    same = [c for c in taxonomy if given.casefold() in (c.name.casefold(), f"{c.parent}/{c.name}".casefold())]
+    if len(same) == 1:
+        return same[0].id
+    if same:
+        which = " or ".join(f"{c.parent}/{c.name}" for c in same)
+        raise InputError(f"{given!r} is the name of {len(same)} categories: use {which}")
+    close = difflib.get_close_matches(given, [c.name for c in taxonomy], n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "`subtaxa info` lists the categories"
+    raise InputError(f"there is no category {given!r}: {hint}")
+
+
+def _texts(number: int) -> str:
+    return "1 text" if number == 1 else f"{number:,} texts"
