@@ -19,7 +19,7 @@ SCORE_NOTE = (
 )
 CHOICE_NOTE = (
     "The number of a label is not always at the peak of its curve, because the total over all labels is chosen first "
-    "and then shared out among them."
+    "and then divided among them."
 )
 
 

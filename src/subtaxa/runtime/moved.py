@@ -12,21 +12,20 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-MOVED = {
-    "clustering.neighbours": ("neighbours",),
-    "clustering.filters": ("filters",),
-    "encoders.augmentation": ("views",),
-    "encoders.sentence_encoder": ("encoder",),
-    "encoders.tokens": ("tokens",),
-    "engines.spark": ("spark",),
-    "runtime.progress": ("progress",),
-    "data.texts": ("texts",),
-    "training.class_queue": ("class_queue",),
-    "training.feature_queue": ("feature_queue",),
-    "training.losses": ("losses",),
-    "training.momentum": ("momentum",),
+NEW_NAME = {
+    "subtaxa.class_queue": "subtaxa.training.class_queue",
+    "subtaxa.encoder": "subtaxa.encoders.sentence_encoder",
+    "subtaxa.feature_queue": "subtaxa.training.feature_queue",
+    "subtaxa.filters": "subtaxa.clustering.filters",
+    "subtaxa.losses": "subtaxa.training.losses",
+    "subtaxa.momentum": "subtaxa.training.momentum",
+    "subtaxa.neighbours": "subtaxa.clustering.neighbours",
+    "subtaxa.progress": "subtaxa.runtime.progress",
+    "subtaxa.spark": "subtaxa.engines.spark",
+    "subtaxa.texts": "subtaxa.data.texts",
+    "subtaxa.tokens": "subtaxa.encoders.tokens",
+    "subtaxa.views": "subtaxa.encoders.augmentation",
 }
-NEW_NAME = {f"subtaxa.{old}": f"subtaxa.{new}" for new, names in MOVED.items() for old in names}
 
 
 class MovedModules(MetaPathFinder, Loader):
