@@ -33,7 +33,7 @@ def test_the_imports_of_a_method_file_of_0_1_still_work(monkeypatch: pytest.Monk
     for old in ("subtaxa.losses", "subtaxa.neighbours", "subtaxa.tokens"):
         monkeypatch.delitem(sys.modules, old, raising=False)
     names: dict[str, object] = {}
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="is now subtaxa"):
         exec(PLUGIN_OF_0_1, names)  # noqa: S102 - the text above
     assert {"info_nce", "retrieve_within", "Batch"} <= names.keys()
 
