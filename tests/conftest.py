@@ -9,11 +9,11 @@ import pytest
 from helpers.tiny_encoder import make_tiny_encoder
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-SHARED = Path(__file__).parents[2] / "shared" / "data"  # the benchmark data beside the checkout, where there is any
+SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first: at the end, one worker would wait for the other."""
+    """Start the slowest tests first, so that no worker has to wait for them at the end."""
     items.sort(key=lambda item: item.path.stem not in ("test_ray", "test_processes"))
 
 
@@ -30,7 +30,7 @@ def quick(tiny_encoder: str) -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def benchmark_data() -> Path:
-    """The folder of the authors' files, or a skip that says so."""
+    """The folder of the authors' files. Tests are skipped if it is missing."""
     if not (SHARED / "hwu64" / "train.tsv").exists():
         pytest.skip(f"the benchmark data is not in {SHARED}")
     return SHARED

@@ -1,4 +1,4 @@
-"""Assigning a file: any size, any columns, each text read and cleaned once."""
+"""Assigning the texts of a file: files of any size and columns, where each text is read and cleaned once."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> P
     return Discovery(6, **quick).fit(TEXTS, LABELS).save(tmp_path_factory.mktemp("assigning") / "run")  # type: ignore[arg-type]
 
 
-class Noted(Progress):
-    """Keeps every step that was opened."""
+class RecordingProgress(Progress):
+    """Records every step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Noted(Progress):
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-def test_parts_make_the_same_file_and_one_step(
+def test_chunks_give_the_same_file_in_one_step(
     run: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = pd.DataFrame({"text": [f"{text}\nplease" for text in TEXTS], "n": range(len(TEXTS))})
@@ -54,7 +54,7 @@ def test_parts_make_the_same_file_and_one_step(
     written = []
     for rows in (10_000, 7):
         monkeypatch.setattr("subtaxa.assign.CHUNK_ROWS", rows)
-        target, progress = tmp_path / f"{rows}.csv", Noted()
+        target, progress = tmp_path / f"{rows}.csv", RecordingProgress()
         count = assign_file(run, source, target, progress=progress)
         steps = [step for step in progress.steps if step.name == "Assigning the texts"]
         assert [(step.total, step.done) for step in steps] == [(count, count)]
@@ -90,7 +90,7 @@ def test_a_column_may_be_missing_in_the_first_chunk(run: Path, tmp_path: Path, m
 def test_a_file_is_read_once_for_its_columns_or_rows_and_once_for_its_texts(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, times: int
 ) -> None:
-    """CSV is opened once more: its header is the first line, so counting the rows is a pass of its own."""
+    """CSV is opened once more, because counting the rows needs a separate pass."""
     source = tmp_path / f"new.{kind}"
     frame = pd.DataFrame({"text": TEXTS[:5]})
     frame.to_json(source, orient="records", lines=True) if kind == "jsonl" else frame.to_csv(source, index=False)

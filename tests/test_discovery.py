@@ -1,4 +1,4 @@
-"""The whole flow on a tiny encoder: fit, predict, save, load, and what users can rely on."""
+"""Discovery with a tiny encoder: fit, predict, save, load and the guarantees for users."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_planted_categories_are_found_and_named(model: Discovery) -> None:
     assert all(c.name for c in model.taxonomy_)
 
 
-def test_every_category_has_one_parent_and_counts_add_up(model: Discovery) -> None:
+def test_every_category_has_one_parent_and_the_counts_add_up(model: Discovery) -> None:
     for category in model.taxonomy_:
         assert {LABELS[i] for i in np.flatnonzero(model.labels_ == category.id)} == {category.parent}
         assert category.size == (model.labels_ == category.id).sum()
@@ -59,7 +59,7 @@ def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
     assert len(found.taxonomy_.children("post")) == 1
 
 
-def test_training_is_told_the_number_or_estimates_it_from_many(
+def test_training_gets_the_given_number_or_an_estimate(
     quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
@@ -73,13 +73,13 @@ def test_training_is_told_the_number_or_estimates_it_from_many(
     monkeypatch.setattr(fit_encoder, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
     Discovery("auto", **quick).fit(TEXTS, LABELS)
-    Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # who gives k wants that k
+    Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # A given k is used unchanged.
     many = readable(len(TEXTS))
     assert told == [(6, False, False), (many, True, True), (many, True, False)]
 
 
-def test_words_stay_part_of_a_model_that_cannot_read_the_texts_whole(quick: dict[str, object], tmp_path: Path) -> None:
-    """Of three tokens two are special: the encoder sees one word."""
+def test_words_count_if_the_encoder_sees_only_a_part_of_the_texts(quick: dict[str, object], tmp_path: Path) -> None:
+    """Two of three tokens are special, so the encoder sees only one word."""
     model = Discovery(6, max_tokens=3, **quick).fit(TEXTS, LABELS)
     vocabulary = model.vocabulary_
     assert vocabulary is not None
@@ -101,7 +101,7 @@ def test_words_stay_part_of_a_model_that_cannot_read_the_texts_whole(quick: dict
     assert whole.features_.shape[1] == alone.shape[1]
 
 
-def test_some_labels_can_be_given_and_the_rest_is_found(quick: dict[str, object]) -> None:
+def test_numbers_can_be_given_for_some_labels_and_estimated_for_the_rest(quick: dict[str, object]) -> None:
     found = Discovery({"post": 2}, **quick).fit(TEXTS, LABELS)
     assert len(found.taxonomy_.children("post")) == 2
     assert found.n_categories_["post"] == CategoryCount(2, 2, 2, ())
@@ -128,7 +128,7 @@ def test_impossible_numbers_are_refused(quick: dict[str, object], categories: ob
         Discovery(categories, **quick).fit(TEXTS, LABELS)  # type: ignore[arg-type]
 
 
-def test_granularity_goes_one_way(quick: dict[str, object]) -> None:
+def test_finer_granularity_never_gives_fewer_categories(quick: dict[str, object]) -> None:
     sizes = [len(Discovery(granularity=g, **quick).fit(TEXTS, LABELS).taxonomy_) for g in ("coarse", "normal", "fine")]
     assert sizes == sorted(sizes)
     with pytest.raises(SettingError, match="coarse, normal, fine"):
@@ -242,13 +242,13 @@ def test_odd_corpora_work(
     assert list(loaded.data_.texts) == list(found.data_.texts)
 
 
-def test_one_text_under_two_labels_is_filed_by_its_label(quick: dict[str, object]) -> None:
+def test_a_text_with_two_labels_is_assigned_by_the_given_label(quick: dict[str, object]) -> None:
     texts, labels = [*TEXTS, "refund parcel"] * 2, [*LABELS, "money", *LABELS, "post"]
     found = Discovery(6, **quick).fit(texts, labels)
     np.testing.assert_array_equal(found.predict(texts, labels), found.labels_)
 
 
-def test_scikit_learn_manners(quick: dict[str, object], model: Discovery) -> None:
+def test_scikit_learn_conventions(quick: dict[str, object], model: Discovery) -> None:
     params = model.get_params()
     twin = clone(model)
     assert twin.get_params() == params
@@ -256,7 +256,7 @@ def test_scikit_learn_manners(quick: dict[str, object], model: Discovery) -> Non
         twin.predict(["x"])
     assert model.set_params(categories=6) is model
     np.testing.assert_array_equal(Discovery(6, **quick).fit_predict(TEXTS, LABELS), model.labels_)
-    assert model.get_params() == params  # fit changed none of them
+    assert model.get_params() == params  # `fit` changes no parameter.
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_a_damaged_run_folder_is_refused(model: Discovery, tmp_path: Path, file:
         Discovery.load(run)
 
 
-def test_paper_preset_pretrains_on_the_labels_first(quick: dict[str, object]) -> None:
+def test_the_paper_preset_pretrains_on_the_labels(quick: dict[str, object]) -> None:
     few = {"pretrain_epochs": 8, "epochs": 2, "batch_size": 16, "neighbours": 20, "learning_rate": 1e-3}
     found = Discovery(6, preset="paper", encoder=quick["encoder"], **few).fit(TEXTS, LABELS)
     assert [row.get("pretraining") for row in found.history_] == [1.0] * 8 + [None] * 2

@@ -64,7 +64,7 @@ def test_every_preset_is_valid(preset: str) -> None:
         assert check(name, value) == value == getattr(settings, name)
 
 
-def test_paper_preset_is_complete_and_the_default_is_what_no_name_gives() -> None:
+def test_the_paper_preset_is_complete_and_no_name_means_default() -> None:
     assert set(PRESETS["paper"]) == set(NAMES)
     assert Settings.from_preset() == Settings.from_preset("default")
     assert Settings.from_preset("default").batch_size == PRESETS["paper"]["batch_size"]
@@ -121,7 +121,7 @@ def test_the_ends_of_the_range_are_allowed_also_as_strings(name: str) -> None:
 
 @numeric
 @pytest.mark.parametrize("value", [True, False, math.nan, "nan", None, "", "three", [1], {}, 1j, b"1"])
-def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
+def test_values_that_are_not_numbers_are_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingError, match=f"{name} is "):
         check(name, value)
 
@@ -133,7 +133,7 @@ def test_numpys_booleans_are_refused_like_pythons(value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_whole_numbers_are_whole(name: str) -> None:
+def test_whole_number_settings_refuse_fractions(name: str) -> None:
     for value in (3.5, "3.5"):
         with pytest.raises(SettingError):
             check(name, value)
@@ -147,7 +147,7 @@ def test_numbers_of_numpy_become_plain() -> None:
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_choices_are_taken_as_they_are_and_named_when_wrong(name: str) -> None:
+def test_choices_are_accepted_and_listed_when_the_value_is_wrong(name: str) -> None:
     for choice in CHOICES[name]:
         assert check(name, choice) == choice
         with pytest.raises(SettingError, match=f'"{choice}"'):
@@ -194,7 +194,7 @@ def rates(total: int, schedule: str, warmup: float) -> list[float]:
 
 
 def test_linear_rate_by_hand() -> None:
-    """Ten steps, two of them rising: 1/3, 2/3, then from 1 down by eighths, the last step still above zero."""
+    """Ten steps with a warm-up of two: 1/3, 2/3, then from 1 down by eighths. The last step is above zero."""
     assert rates(10, "linear", 0.2) == pytest.approx([1 / 3, 2 / 3, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8])
     assert rate(10, 10, "linear", 0.2) == 0.0
 
@@ -214,7 +214,7 @@ def test_constant_rate_is_constant_after_the_warm_up() -> None:
 @pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
 @pytest.mark.parametrize("warmup", [0.0, 0.1, 0.55, 1.0])
 @pytest.mark.parametrize("total", [1, 2, 3, 7, 100])
-def test_rate_rises_then_never_rises_again_and_stays_within_its_peak(schedule: str, warmup: float, total: int) -> None:
+def test_the_rate_rises_once_and_never_exceeds_its_peak(schedule: str, warmup: float, total: int) -> None:
     found = rates(total, schedule, warmup)
     rising = sum(step < warmup * total for step in range(total))
     assert all(0.0 < r <= 1.0 for r in found)
@@ -226,7 +226,7 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
     seeds = [*range(12), 2**30, 2**31 - 2, 2**31 - 1]
     found = [_mixed(*triple) for triple in itertools.product(seeds, range(25), range(150))]
     assert len(set(found)) == len(found)
-    assert all(0 <= number < 2**63 - 2**20 for number in found)  # torch takes it, with a process number added
+    assert all(0 <= number < 2**63 - 2**20 for number in found)  # torch accepts it, even with a process number added.
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
         (2000, 20, 85, 6, "all", 0.4),
     ],
 )
-def test_what_is_left_to_the_data_follows_it(
+def test_automatic_settings_follow_the_data(
     texts: int, categories: int, k: int, epochs: int, layers: str, rate: float
 ) -> None:
     """k follows the category size; epochs, augmentation and trained layers follow the number of texts."""

@@ -22,7 +22,7 @@ from subtaxa import Discovery, fitting
 from subtaxa.clustering import calibration
 from subtaxa.encoders import loading
 
-WORDS = [words for topics in TOPICS.values() for words in topics.values()]  # six topics of seven words
+WORDS = [words for topics in TOPICS.values() for words in topics.values()]  # Six topics of seven words.
 
 EXPECTED_FAILURES = {
     "check_clustering": "it asks for the clusters of points on a plane, which are lost when numbers become words",
@@ -62,7 +62,7 @@ class NumbersAsTexts(Discovery):
 
 @pytest.fixture(autouse=True)
 def _small(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks fit about eighty times: a tiny encoder, a calibration from few samples, and no map."""
+    """The checks call fit about eighty times, so use a tiny encoder, a calibration from few samples, and no map."""
     monkeypatch.setattr(loading, "packaged_folder", lambda: Path(tiny_encoder))
     monkeypatch.setattr(calibration, "RESAMPLES", 2)
     monkeypatch.setattr(fitting, "text_map", lambda features, *_: np.zeros((len(features), 2), dtype=np.float32))

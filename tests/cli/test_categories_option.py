@@ -1,4 +1,4 @@
-"""The text after `--categories`."""
+"""The value of `--categories`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from subtaxa.errors import SettingError
         ("a=b=3", {"a=b": 3}),
     ],
 )
-def test_the_text_becomes_a_number(typed: str, expected: object) -> None:
+def test_the_value_is_parsed(typed: str, expected: object) -> None:
     assert parse_categories(typed) == expected
 
 
@@ -33,6 +33,6 @@ def test_the_text_becomes_a_number(typed: str, expected: object) -> None:
         ("=", "''"),
     ],
 )
-def test_an_error_quotes_what_was_typed(typed: str, message: str) -> None:
+def test_an_error_quotes_the_value(typed: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         parse_categories(typed)

@@ -10,7 +10,7 @@ from subtaxa.cli.main import parser
 
 
 def commands(root: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """All commands by their full name, also those below another command."""
+    """All commands by their full name, including subcommands."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in root._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -22,7 +22,7 @@ def commands(root: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser
 COMMANDS = commands(parser())
 
 
-def test_the_commands() -> None:
+def test_the_list_of_commands() -> None:
     assert list(COMMANDS) == [
         *("discover", "demo", "assign", "update", "info"),
         *("split", "merge", "rename", "move", "undo", "edit"),

@@ -1,4 +1,4 @@
-"""A short campaign of real kills. `make soak` runs the long one."""
+"""Kills real runs at random moments and resumes them. `make soak` runs a longer campaign."""
 
 from __future__ import annotations
 

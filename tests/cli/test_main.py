@@ -100,7 +100,7 @@ def test_assign_to_standard_output_and_with_known_labels(
     wrong = write_csv(tmp_path / "new.csv", [("text", "label", "category"), ("parcel lost", "money", "x")])
     assert main(["assign", str(run), str(wrong), "--out", "-", "--label", "label", "--quiet"]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert rows[0]["category"] == "x"  # the user's own column is left alone
+    assert rows[0]["category"] == "x"  # The user's own column is kept.
     assert rows[0]["subtaxa_category_label"] == "money"
 
 
@@ -125,7 +125,7 @@ def test_info_explains_the_score_and_the_choice_of_an_estimated_number(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["info", str(run)]) == 0
-    assert "silhouette" not in capsys.readouterr().out  # the numbers of this run were given
+    assert "silhouette" not in capsys.readouterr().out  # The numbers of this run were given.
     estimated = Path(shutil.copytree(run, tmp_path / "run"))
     facts = json.loads((run / "run.json").read_text())
     facts["numbers"]["money"] |= {"chosen": 3, "low": 2, "high": 4, "curve": [[2, 0.1], [3, 0.2], [4, 0.3]]}
@@ -150,7 +150,7 @@ def test_skipped_rows_are_reported_and_strict_refuses_them(
     assert not (tmp_path / "strict").exists()
 
 
-def test_wrong_input_is_one_sentence_and_leaves_nothing(
+def test_wrong_input_gives_one_sentence_and_writes_nothing(
     source: Path, run: Path, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
@@ -197,7 +197,7 @@ def test_wrong_input_is_one_sentence_and_leaves_nothing(
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
 
-def test_a_run_is_replaced_only_on_demand_and_finished_runs_are_not_repeated(
+def test_a_run_is_replaced_only_with_overwrite_and_a_finished_run_is_not_repeated(
     source: Path, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"

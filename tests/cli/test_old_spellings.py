@@ -1,4 +1,4 @@
-"""Options of 0.1 work for one more release: hidden, with one line about the new spelling."""
+"""Options of 0.1 still work. They are hidden in the help and print one line with the new spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow's parser gives what the careful reader gives, or steps back."""
+"""The fast CSV parser (Arrow) returns the same values as the row-by-row reader, or declines the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def quoted(cell: str) -> str:
 
 
 def check(path: Path, content: str) -> bool:
-    """Whether Arrow's parser was used; then both must agree in every value and on every row that is left out."""
+    """Whether Arrow's parser was used. If so, both readers must agree on every value and every skipped row."""
     path.write_bytes(content.encode())
     try:
         reader = open_file(path)
@@ -37,7 +37,7 @@ def check(path: Path, content: str) -> bool:
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=16), st.sampled_from([".csv", ".tsv"]), st.sampled_from(",;\t"))
-def test_any_mess_of_delimiters_quotes_and_line_breaks(
+def test_random_delimiters_quotes_and_line_breaks(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str], kind: str, comma: str
 ) -> None:
     comma = comma if kind == ".csv" else "\t"
@@ -46,7 +46,7 @@ def test_any_mess_of_delimiters_quotes_and_line_breaks(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_files_by_the_standard_take_the_quick_way(
+def test_standard_files_use_the_fast_parser(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], end: str, tabs: bool
 ) -> None:
     comma, kind = ("\t", "tsv") if tabs else (",", "csv")
@@ -69,13 +69,13 @@ def test_files_by_the_standard_take_the_quick_way(
         "text,label\na,b\n".encode("utf-16"),
     ],
 )
-def test_what_is_unusual_is_left_to_the_careful_reader(tmp_path: Path, content: bytes) -> None:
+def test_unusual_files_use_the_row_by_row_reader(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "unusual.csv"
     path.write_bytes(content)
     assert open_file(path).whole_columns("text", "label") is None
 
 
-def test_gaps_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
+def test_incomplete_rows_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
     path = tmp_path / "gaps.csv"
     path.write_text('text,label\none, x \n\n"  ",x\ntwo,\n"three, and ""four""",y\n')
     assert open_file(path).whole_columns("text", "label") is not None
@@ -86,7 +86,7 @@ def test_gaps_are_skipped_with_their_row_numbers(tmp_path: Path) -> None:
     assert [(skip.row, skip.reason) for skip in data.skipped] == [(2, "empty text"), (3, "missing label")]
 
 
-def test_words_that_others_read_as_missing_are_labels(tmp_path: Path) -> None:
+def test_na_and_null_are_ordinary_labels(tmp_path: Path) -> None:
     path = tmp_path / "missing.csv"
     path.write_text("text,label\na,NA\nnull,x\nc,NaN\nn/a,null\n")
     assert check(path, path.read_text())

@@ -1,4 +1,4 @@
-"""Hostile files: each is read as the table says or refused in one sentence; no crash but by an error of our own."""
+"""Hostile files: each is read as `hostile.FILES` says, or refused in one sentence. None causes a crash."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from subtaxa.data.texts import read_texts
 from subtaxa.errors import InputError
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_at_least_sixty_hostile_files() -> None:
     assert len(hostile.FILES) >= 60
 
 
 @pytest.fixture
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sixteenth of the real limits, so that a gigabyte is refused the sooner."""
+    """Divide the limits by sixteen, so that a gigabyte is refused sooner."""
     for limit in ("MAX_FIELD", "MAX_EXPANDED"):
         monkeypatch.setattr(raw_files, limit, getattr(raw_files, limit) // 16)
 
@@ -44,7 +44,7 @@ def test_hostile_file(tmp_path: Path, name: str) -> None:
 @pytest.mark.usefixtures("smaller")
 @pytest.mark.parametrize("name", [name for name in hostile.FILES if "gigabyte" in name or "bomb" in name])
 def test_hostile_files_in_chunks(tmp_path: Path, name: str) -> None:
-    """What `assign` reads is bounded too."""
+    """The limits also apply to `assign`, which reads in chunks."""
     path = hostile.write(tmp_path, name)
     with pytest.raises(InputError):
         list(iter_tables(path, "text", chunk_rows=1000))
@@ -64,8 +64,8 @@ def test_a_value_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", ["a line of a gigabyte", "nesting without end", "a name with a line break", "a pipe"])
-def test_the_command_line_says_it_in_one_line(tmp_path: Path, name: str) -> None:
-    """Also within a memory that holds no gigabyte."""
+def test_the_command_line_refuses_a_hostile_file_in_one_line(tmp_path: Path, name: str) -> None:
+    """The process may allocate less than a gigabyte."""
     path = hostile.write(tmp_path, name)
     call = [sys.executable, "-m", "subtaxa", "discover", str(path), "--out", str(tmp_path / "out")]
     limited = ["bash", "-c", 'ulimit -v 800000; exec "$@"', "bash", *call]
@@ -84,19 +84,19 @@ def test_the_command_line_says_it_in_one_line(tmp_path: Path, name: str) -> None
 def targets(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, fuzz_targets.Target]]:
     from subtaxa.runs import load
 
-    monkeypatch.setattr(load, "check_folder", load.check_folder)  # put back what the targets replace
+    monkeypatch.setattr(load, "check_folder", load.check_folder)  # Undo what the targets replace.
     yield fuzz_targets.TARGETS
     fuzz_targets.clean_up()
 
 
 @pytest.mark.parametrize("name", fuzz_targets.TARGETS)
-def test_the_fuzzer_begins_with_files_that_pass(targets: dict[str, fuzz_targets.Target], name: str) -> None:
+def test_the_fuzzer_starts_from_files_that_pass(targets: dict[str, fuzz_targets.Target], name: str) -> None:
     found = fuzz_targets.seeds(name)
     assert found
     for seed in found:
         targets[name](seed)
 
 
-def test_what_the_fuzzer_has_found_is_mended(targets: dict[str, fuzz_targets.Target]) -> None:
+def test_files_that_the_fuzzer_found_no_longer_crash(targets: dict[str, fuzz_targets.Target]) -> None:
     for path in sorted(fuzz_targets.FINDINGS.glob("*")):
         targets[path.name.partition("-")[0]](path.read_bytes())

@@ -1,4 +1,4 @@
-"""The formats: what each kind of file is read as, whole and in chunks, and what every bad file is told."""
+"""The file formats: what is read from each, whole and in chunks, and the error message for each bad file."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_bad_files(tmp_path: Path, name: str, data: bytes | str, message: str) -
     assert "; " in str(caught.value), "the fix comes after the problem"
 
 
-def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_are_not_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a.csv", CSV)
     with pytest.raises(InputError, match=r"b\.csv does not exist; check the path"):
         read_texts(tmp_path / "b.csv")
@@ -185,7 +185,7 @@ def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_decompression_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a.csv.gz", gzip.compress(b"text,label\n" + b"hello,a\n" * 50_000))
-    assert len(read_texts(path)) == 50_000  # over 200 times its size, but small
+    assert len(read_texts(path)) == 50_000  # It unpacks to over 200 times its size but is small.
     monkeypatch.setattr(raw_files, "MAX_EXPANDED", 100_000)
     with pytest.raises(InputError, match="unpacks to over 200 times its size"):
         read_texts(path)
@@ -194,7 +194,7 @@ def test_decompression_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def chunks_of(path: Path, text: str | None = None, size: int = 50_000) -> list[list[list[object]]]:
-    """The names and the rows of each chunk."""
+    """The column names and the rows of each chunk."""
     return [
         [list(table.names), *map(list, zip(*map(table.__getitem__, table.names), strict=True))]
         for table in iter_tables(path, text, chunk_rows=size)
@@ -254,13 +254,13 @@ def test_iter_tables_keeps_whole_numbers_and_the_index_of_parquet(tmp_path: Path
         ("a.csv", b"x,y\n1,2\n", "cannot tell which column of {} is the text in 'x', 'y'; type --text COLUMN"),
     ],
 )
-def test_iter_tables_loses_no_row_silently(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+def test_iter_tables_never_skips_a_row_silently(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     path = write(tmp_path, name, data)
     with pytest.raises(InputError) as caught:
         chunks_of(path, size=1)
     assert message.format(path) in str(caught.value)
 
 
-def test_iter_tables_refuses_before_the_first_chunk(tmp_path: Path) -> None:
+def test_iter_tables_refuses_a_bad_column_before_the_first_chunk(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'txet'"):
         iter_tables(write(tmp_path, "a.csv", CSV), "txet")

@@ -1,4 +1,4 @@
-"""The packaged encoder on real texts: a slice of HWU64 where the authors' files are, the built-in example always."""
+"""The packaged encoder on real texts: the built-in example, and a part of HWU64 if the authors' files are present."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def test_a_tenth_of_hwu64(benchmark_data: Path) -> None:
     texts, fine = texts[::10], fine[::10]
     labels = [name.split("_")[0] for name in fine]
     model = Discovery(64, epochs=1, neighbours=16).fit(texts, labels)
-    assert score(truth, model.predict(new)).acc > 60  # k-means on the untrained features of all test texts gives 63
+    assert score(truth, model.predict(new)).acc > 60  # k-means on untrained features of all test texts gives 63.
     np.testing.assert_array_equal(model.predict(texts), model.labels_)
     assert {c.parent for c in model.taxonomy_} == set(labels)
 
 
-def test_the_example_is_what_it_says() -> None:
+def test_the_example_has_the_documented_contents() -> None:
     data = example_texts()
     with (FOLDER / "support_fine.csv").open(newline="", encoding="utf-8") as file:
         fine = [row["fine"] for row in csv.DictReader(file)]
@@ -43,7 +43,7 @@ def test_the_example_is_what_it_says() -> None:
     sizes = Counter(zip(data.labels, fine, strict=True)).values()
     assert max(sizes) > 3 * min(sizes)
     openings = Counter(" ".join(text.lower().split()[:3]) for text in data.texts)
-    assert openings.most_common(1)[0][1] < 0.02 * len(data)  # no template
+    assert openings.most_common(1)[0][1] < 0.02 * len(data)  # The texts are not made from a template.
 
 
 def test_the_example_is_clustered_far_above_chance() -> None:

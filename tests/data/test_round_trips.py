@@ -1,4 +1,4 @@
-"""Hostile cells survive every format, with Python's csv module, pandas and Arrow as judges of both directions."""
+"""Hostile cells survive writing and reading in every format, checked with Python's csv module, pandas and Arrow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def without_nul(text: str) -> str:
 
 
 def escaped(rows: Rows) -> Rows:
-    """What a spreadsheet-safe file contains."""
+    """The rows as they appear in a file that is safe for spreadsheets."""
     return [(escape_formula(text), escape_formula(other)) for text, other in rows]
 
 
@@ -62,7 +62,7 @@ def test_delimited_files_that_we_write(tmp_path_factory: pytest.TempPathFactory,
         by_pandas = pd.read_csv(io.BytesIO(content), sep=delimiter, dtype=str, keep_default_na=False)
         assert list(by_pandas.itertuples(index=False, name=None)) == escaped(rows)
     path = tmp_path_factory.getbasetemp() / f"ours.{kind}"
-    path.write_bytes(b"\xef\xbb\xbf" + content)  # with the mark, many NULs are not taken for UTF-16
+    path.write_bytes(b"\xef\xbb\xbf" + content)  # The BOM keeps many NULs from being taken for UTF-16.
     assert read_by_us(path) == [(without_nul(text), other) for text, other in escaped(rows)]
 
 
@@ -105,7 +105,7 @@ def test_parquet_that_we_write(tmp_path_factory: pytest.TempPathFactory, rows: R
     assert read_by_us(path) == [(without_nul(text), other) for text, other in rows]
 
 
-def test_what_is_read_from_quoted_tsv_is_what_pandas_wrote(tmp_path: Path) -> None:
+def test_quoted_tsv_from_pandas_is_read_correctly(tmp_path: Path) -> None:
     texts = ["plain", "one\ttwo", 'say "hi"', "two\nlines", '"', "a\r\nb"]
     pd.DataFrame({"text": texts, "label": "a"}).to_csv(tmp_path / "a.tsv", sep="\t", index=False)
     data = read_texts(tmp_path / "a.tsv")

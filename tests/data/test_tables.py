@@ -1,4 +1,4 @@
-"""The writer of tables: types of every column are kept or written so that they can be read, and nothing is replaced."""
+"""The table writer: every column type is kept or written readably, and no column of the user is replaced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from subtaxa.data.tables import (
 from subtaxa.errors import InputError
 
 DAY, SECOND = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12, 30)
-# The type of a Parquet column, a value of it, and what CSV and JSON show of it.
+# For each Parquet type: the type, a value, and how CSV and JSON show the value.
 TYPES: dict[str, tuple[pa.DataType, Any, str, Any]] = {
     "int64": (pa.int64(), 2**60 + 1, str(2**60 + 1), 2**60 + 1),
     "double": (pa.float64(), 0.1, "0.1", 0.1),
@@ -72,7 +72,7 @@ def test_types_of_parquet_columns(name: str) -> None:
         assert json.loads(objects[1]) == {"a": in_json, "b": "x"}
 
 
-def test_numbers_are_not_formulas_and_texts_are() -> None:
+def test_only_texts_are_escaped_as_formulas() -> None:
     table = Table.of({"n": [-1, -0.5], "text": ["-1", "@x"], "=name": np.array([1.0, float("nan")])})
     assert written([table], ".csv").decode() == "n,text,'=name\n-1,'-1,1.0\n-0.5,'@x,\n"
 
@@ -89,14 +89,14 @@ def test_a_column_of_empty_cells_keeps_its_rows() -> None:
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_names_that_occur_twice_are_for_csv_only(ending: str) -> None:
+def test_only_csv_accepts_a_repeated_column_name(ending: str) -> None:
     table = Table(("z", "z"), (["1"], ["2"]))
     assert written([table], ".csv") == b"z,z\n1,2\n"
     with pytest.raises(InputError, match=r"column 'z' occurs 2 times; rename all but one, or write a \.csv file"):
         check_writable(table, ending)
 
 
-def test_bytes_are_not_for_json() -> None:
+def test_json_refuses_bytes() -> None:
     table = Table(("b",), (pa.array([b"\xff"]),))
     assert pq.read_table(io.BytesIO(written([table], ".parquet"))).column("b").to_pylist() == [b"\xff"]
     with pytest.raises(InputError, match=r"column 'b' holds bytes, which JSON cannot; write a \.parquet file"):
@@ -129,6 +129,6 @@ def test_no_column_of_the_user_is_replaced(taken: list[str], expected: str) -> N
     assert not set(names.values()) & set(taken)
 
 
-def test_all_schemas_come_from_one() -> None:
+def test_all_schemas_agree() -> None:
     assert SPARK_SCHEMA == "category_id long, category string, category_label string, confidence double, outlier string"
     assert RUN_ASSIGNMENT_COLUMNS == ("row", "text", "label", "category_id", "category", "confidence", "outlier")

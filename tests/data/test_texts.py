@@ -1,4 +1,4 @@
-"""Reading a user's texts: which columns are taken, which rows are skipped, and what data in memory is read as."""
+"""Reading a user's texts: the columns that are chosen, the rows that are skipped, and data in memory."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_bytes_are_not_text(tmp_path: Path) -> None:
         read_texts(write(tmp_path, "a.parquet", parquet(text=[b"x", b"y"], label=[1, 2])))
 
 
-def test_float_labels_that_are_whole_lose_their_fraction(tmp_path: Path) -> None:
+def test_whole_float_labels_are_written_without_a_fraction(tmp_path: Path) -> None:
     name, data, _, _ = SKIPPED["parquet"]
     assert read_texts(write(tmp_path, name, data)).labels == ("1", "3")
 
@@ -233,7 +233,7 @@ def test_text_column(columns: list[str], text: str | None, expected: str) -> Non
     assert text_column(pd.Index(columns), text) == expected
 
 
-def test_the_import_is_cheap() -> None:
+def test_the_import_is_fast() -> None:
     heavy = ("torch", "pandas", "pyarrow", "numpy")
     code = f"import sys, subtaxa.data.texts; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -51,7 +51,7 @@ def test_the_vocabulary_may_be_on_another_device_than_the_batch() -> None:
     assert replace_tokens(ids, ordinary, 0.25, VOCABULARY).device == ids.device
 
 
-def test_rate_zero_is_the_text_itself() -> None:
+def test_rate_zero_changes_nothing() -> None:
     ids, mask, ordinary = texts()
     assert torch.equal(replace_tokens(ids, ordinary, 0.0, VOCABULARY), ids)
     assert torch.equal(drop_tokens(mask, ordinary, 0.0), mask)
@@ -67,7 +67,7 @@ def test_rate_one_changes_every_ordinary_token() -> None:
 def test_share_of_changed_tokens_is_the_rate(rate: float) -> None:
     ids, mask, ordinary = texts(2000)
     count = int(ordinary.sum())
-    bound = 4 * (rate * (1 - rate) / count) ** 0.5  # four standard deviations
+    bound = 4 * (rate * (1 - rate) / count) ** 0.5  # Four standard deviations.
     torch.manual_seed(1)
     replaced = (replace_tokens(ids, ordinary, rate, VOCABULARY) != ids).sum() / count
     dropped = (drop_tokens(mask, ordinary, rate) != mask).sum() / count
@@ -82,7 +82,7 @@ def test_replacements_come_from_the_vocabulary_and_use_all_of_it() -> None:
     assert view[ordinary].unique().tolist() == VOCABULARY.tolist()
 
 
-def test_same_seed_same_view_and_the_input_stays() -> None:
+def test_the_same_seed_gives_the_same_view_and_the_input_is_unchanged() -> None:
     ids, mask, ordinary = texts()
     before = ids.clone(), mask.clone()
     views = []
@@ -105,7 +105,7 @@ def batch_of(ids: Tensor, mask: Tensor, ordinary: Tensor) -> Batch:
 
 
 def same_length(ordinary: int, n: int = 2000) -> Batch:
-    """Many texts with that many ordinary tokens each."""
+    """Many texts with `ordinary` ordinary tokens each."""
     ids = torch.tensor([CLS, *[50] * ordinary, SEP]).repeat(n, 1)
     return batch_of(ids, torch.ones_like(ids, dtype=torch.bool), ids == 50)
 
@@ -143,7 +143,7 @@ def test_a_special_token_between_two_passages_stays_between_them() -> None:
         assert len(left + right) == 4
 
 
-def test_kept_tokens_bring_their_cached_states() -> None:
+def test_kept_tokens_keep_their_cached_states() -> None:
     batch = batch_of(*texts())
     view = shortened(batch, 0.4, 12)
     assert view.states is not None
@@ -154,30 +154,30 @@ def test_kept_tokens_bring_their_cached_states() -> None:
     assert shortened(batch.with_(states=None), 0.4, 12).states is None
 
 
-def test_an_ordinary_token_stays_where_there_was_one() -> None:
+def test_at_least_one_ordinary_token_is_kept() -> None:
     ids, mask, ordinary = texts()
     ids[::5], mask[::5], ordinary[::5] = PAD, torch.arange(30) < 2, False
-    ids[::5, :2] = torch.tensor([CLS, SEP])  # every fifth text is empty
+    ids[::5, :2] = torch.tensor([CLS, SEP])  # Every fifth text is empty.
     view = shortened(batch_of(ids, mask, ordinary), 0.9, 100)
     assert torch.equal(view.ordinary.any(1), ordinary.any(1))
     assert all(row == [CLS, SEP] for row in rows(view)[::5])
 
 
 @pytest.mark.parametrize(("rate", "ordinary"), [(0.25, 10), (0.4, 7), (0.6, 10)])
-def test_the_share_left_out_is_the_rate_and_every_token_has_the_same_chance(rate: float, ordinary: int) -> None:
+def test_the_dropped_share_is_the_rate_and_every_token_is_equally_likely(rate: float, ordinary: int) -> None:
     batch = same_length(ordinary)
     view = shortened(batch, rate, 100)
     lost = ordinary - view.ordinary.sum(1)
     assert set(lost.tolist()) == {math.floor(rate * ordinary), math.ceil(rate * ordinary)}
     assert float(lost.double().mean()) == pytest.approx(rate * ordinary, abs=4 * 0.5 / len(lost) ** 0.5)
     there = torch.bincount(view.input_ids[view.ordinary] - 100, minlength=ordinary) / len(lost)
-    bound = 4 * (rate * (1 - rate) / len(lost)) ** 0.5  # four standard deviations
+    bound = 4 * (rate * (1 - rate) / len(lost)) ** 0.5  # Four standard deviations.
     assert (1 - there).tolist() == pytest.approx([rate] * ordinary, abs=bound)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.25, 0.4, 0.9])
 @pytest.mark.parametrize("most", [3, 8, 20])
-def test_no_view_is_longer_than_the_most_and_long_texts_fill_it(rate: float, most: int) -> None:
+def test_no_view_exceeds_the_limit_and_long_texts_reach_it(rate: float, most: int) -> None:
     view = shortened(same_length(250), rate, most)
     lengths = view.attention_mask.sum(1)
     assert view.input_ids.shape[1] == int(lengths.max()) == most
@@ -186,22 +186,22 @@ def test_no_view_is_longer_than_the_most_and_long_texts_fill_it(rate: float, mos
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize("rate", [0.0, 0.4, 0.9])
-def test_where_the_special_tokens_leave_no_room_one_ordinary_token_stays(most: int, rate: float) -> None:
+def test_one_ordinary_token_is_kept_even_if_special_tokens_fill_the_limit(most: int, rate: float) -> None:
     view = shortened(same_length(40), rate, most)
     assert view.input_ids.shape[1] == 3
     assert view.attention_mask.all()
     assert all(row[::2] == [CLS, SEP] for row in rows(view))
 
 
-def test_a_text_that_fits_loses_only_its_share() -> None:
-    """Ten tokens less 40 % are six, plus two special ones: a limit of eight tokens suffices, seven do not."""
+def test_a_text_within_the_limit_loses_only_its_share() -> None:
+    """Ten tokens minus 40 % are six, plus two special ones. A limit of eight tokens suffices; seven do not."""
     batch = same_length(10)
     assert rows(shortened(batch, 0.4, 8)) == rows(shortened(batch, 0.4, 100))
     assert rows(shortened(batch, 0.4, 7)) != rows(shortened(batch, 0.4, 100))
     assert set(shortened(batch, 0.4, 8).attention_mask.sum(1).tolist()) == {8}
 
 
-def test_nothing_left_out_is_the_text_itself() -> None:
+def test_a_text_that_loses_no_token_is_unchanged() -> None:
     batch = batch_of(*texts())
     view = shortened(batch, 0.0, 30)
     assert torch.equal(view.attention_mask, batch.attention_mask)
@@ -210,24 +210,24 @@ def test_nothing_left_out_is_the_text_itself() -> None:
     assert torch.equal(view.states, batch.states)
 
 
-def test_a_passage_is_in_one_piece_and_may_begin_anywhere() -> None:
+def test_a_passage_is_contiguous_and_may_begin_anywhere() -> None:
     view = shortened(same_length(10), 0.0, 6)
     begins = torch.tensor([row[1] for row in rows(view)])
     assert all(row[1:-1] == list(range(row[1], row[1] + 4)) for row in rows(view))
     share = torch.bincount(begins - 100) / len(begins)
-    bound = 4 * (1 / 7 * 6 / 7 / len(begins)) ** 0.5  # four standard deviations
+    bound = 4 * (1 / 7 * 6 / 7 / len(begins)) ** 0.5  # Four standard deviations.
     assert share.tolist() == pytest.approx([1 / 7] * 7, abs=bound)
 
 
-def test_what_is_left_of_a_long_text_comes_from_a_passage() -> None:
-    """Six ordinary tokens fit, so at 40 % the passage has ten."""
+def test_the_kept_tokens_of_a_long_text_come_from_one_passage() -> None:
+    """Six ordinary tokens fit, so the passage has ten at a rate of 40 %."""
     view = shortened(same_length(200), 0.4, 8)
     reach = [row[-2] - row[1] for row in rows(view)]
     assert max(reach) == 9
     assert min(reach) < 9
 
 
-def test_same_seed_same_shortened_text_and_the_input_stays() -> None:
+def test_the_same_seed_shortens_alike_and_the_input_is_unchanged() -> None:
     batch, before = batch_of(*texts()), batch_of(*texts())
     first, again, other = (rows(shortened(batch, 0.4, 12, seed)) for seed in (0, 0, 1))
     assert first == again != other
@@ -236,7 +236,7 @@ def test_same_seed_same_shortened_text_and_the_input_stays() -> None:
 
 
 @pytest.mark.parametrize("trained_layers", ["all", 2])
-def test_the_encoder_sees_nothing_but_what_is_left(tiny_encoder: str, trained_layers: int | str) -> None:
+def test_the_encoder_sees_only_the_kept_tokens(tiny_encoder: str, trained_layers: int | str) -> None:
     encoder = SentenceEncoder(tiny_encoder, trained_layers=trained_layers)
     texts = ["refund", "my parcel was lost today with the courier", "new vat bill"]
     tokens = encoder.cache_frozen(encoder.tokenise(texts))

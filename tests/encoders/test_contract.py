@@ -1,4 +1,4 @@
-"""One contract for every encoder, and the rule that other rooms use nothing else."""
+"""The contract of every encoder, and a check that other packages use nothing beyond it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_text_encoder_gives_unit_features_in_the_order_of_the_texts(tiny_e
 
 @every_encoder
 @pytest.mark.parametrize("layers", LAYERS)
-def test_features_are_the_same_whatever_is_frozen_or_cached(tiny_encoder: str, kind: str, layers: int | str) -> None:
+def test_features_do_not_depend_on_freezing_or_caching(tiny_encoder: str, kind: str, layers: int | str) -> None:
     encoder = load(kind, tiny_encoder, trained_layers=layers)
     assert isinstance(encoder, Encoder)
     assert 0 <= encoder.n_frozen_layers <= encoder.n_layers
@@ -110,7 +110,7 @@ def test_the_tower_returns_two_layers_if_asked(tiny_encoder: str, kind: str, lay
 
 
 @every_encoder
-def test_a_momentum_copy_takes_no_gradients_and_does_not_follow_the_tower(tiny_encoder: str, kind: str) -> None:
+def test_a_momentum_copy_has_no_gradients_and_does_not_follow_the_tower(tiny_encoder: str, kind: str) -> None:
     encoder = load(kind, tiny_encoder)
     tokens, twin = encoder.tokenise(TEXTS), encoder.momentum_copy()
     before = encoder.features(tokens)
@@ -156,7 +156,7 @@ def test_what_masked_language_modelling_needs(tiny_encoder: str, kind: str) -> N
 
 
 class PluginEncoder(SentenceEncoder):
-    """An encoder as a package might add it: it knows its own model names."""
+    """An encoder that a package might add. It has model names of its own."""
 
     def __init__(self, name: str, **options: object) -> None:
         super().__init__(name or "packaged", **options)  # type: ignore[arg-type]
@@ -192,7 +192,7 @@ def test_an_encoder_of_an_installed_package_is_found_by_its_name(
         ("builtins:dict", "the encoder 'mine' has no add_head, batch,"),
     ],
 )
-def test_a_broken_package_is_named_in_one_sentence(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
+def test_a_broken_package_gives_one_sentence(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     install(monkeypatch, mine=value)
     if value.startswith("builtins"):
         monkeypatch.setattr(EntryPoint, "load", lambda self: lambda name, **options: {})
@@ -220,7 +220,7 @@ def test_the_names_of_0_1_still_work(tiny_encoder: str) -> None:
 
 
 def uses_of_sentence_transformers(code: str) -> list[str]:
-    """Imports of sentence-transformers, and attributes that reach into its pipeline."""
+    """Imports of sentence-transformers, and attributes of its pipeline."""
     found = []
     for node in ast.walk(ast.parse(code)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -231,11 +231,11 @@ def uses_of_sentence_transformers(code: str) -> list[str]:
     return found
 
 
-def test_no_other_room_sees_sentence_transformers() -> None:
+def test_no_other_package_uses_sentence_transformers() -> None:
     outside = [path for path in SOURCE.rglob("*.py") if path.parent.name != "encoders"]
     assert len(outside) > 50
     found = {str(path): uses for path in outside if (uses := uses_of_sentence_transformers(path.read_text("utf-8")))}
     assert found == {}
     inside = (SOURCE / "encoders" / "sentence_encoder.py").read_text("utf-8")
-    assert "self.pipeline" in uses_of_sentence_transformers(inside)  # The check sees what it looks for.
+    assert "self.pipeline" in uses_of_sentence_transformers(inside)  # The check itself works.
     assert "sentence_transformers" in uses_of_sentence_transformers("import sentence_transformers")

@@ -1,4 +1,4 @@
-"""Lexical features: texts that share words are similar in any language, and the labels choose their weight."""
+"""Lexical features: texts that share words are similar in any language. The coarse labels determine their weight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from subtaxa.encoders.lexical import (
 )
 
 
-def test_texts_that_share_rare_words_are_alike() -> None:
+def test_texts_that_share_rare_words_are_similar() -> None:
     texts, _, fine = planted_corpus()
     rows, _ = lexical_features(texts)
     similarity = rows @ rows.T
@@ -35,7 +35,7 @@ def test_texts_that_share_rare_words_are_alike() -> None:
 
 
 def test_common_words_do_not_count_and_pairs_span_them() -> None:
-    """ "der" is in every text; "rote" and "ampel" are neighbours once it is gone."""
+    """All texts contain "der". Without it, "rote" and "ampel" are adjacent."""
     texts = ["rote der ampel", "rote der ampel", *(f"der wort{i % 15} ding{i % 15}" for i in range(30))]
     rows, _ = lexical_features(texts)
     assert rows[0] @ rows[1] == pytest.approx(1.0, abs=1e-4)
@@ -44,18 +44,18 @@ def test_common_words_do_not_count_and_pairs_span_them() -> None:
 
 
 @pytest.mark.parametrize("texts", [["", "", ""], ["?", "!", "."], ["one", "two", "three"], ["a b", "c"], ["same same"]])
-def test_texts_without_common_words_are_zeros_and_do_no_harm(texts: list[str]) -> None:
+def test_texts_without_shared_words_have_zero_features(texts: list[str]) -> None:
     rows, _ = lexical_features(texts)
     assert rows.shape == (len(texts), 1)
     assert not rows.any()
 
 
-def test_same_texts_same_features() -> None:
+def test_the_same_texts_have_the_same_features() -> None:
     texts, _, _ = planted_corpus()
     assert np.array_equal(lexical_features(texts)[0], lexical_features(texts)[0])
 
 
-def test_the_vocabulary_reads_further_texts_as_it_read_the_first_and_survives_saving() -> None:
+def test_the_vocabulary_gives_the_same_features_later_and_after_saving() -> None:
     texts, _, _ = planted_corpus()
     rows, vocabulary = lexical_features(["the the", *texts, "the end", "the end"])
     assert vocabulary is not None
@@ -76,14 +76,14 @@ def test_the_vocabulary_reads_further_texts_as_it_read_the_first_and_survives_sa
         {"weight": np.zeros(0)},
     ],
 )
-def test_parts_of_a_vocabulary_that_do_not_fit_are_refused(change: dict[str, np.ndarray]) -> None:
+def test_a_vocabulary_with_inconsistent_parts_is_refused(change: dict[str, np.ndarray]) -> None:
     _, vocabulary = lexical_features(planted_corpus()[0])
     assert vocabulary is not None
     with pytest.raises((ValueError, IndexError)):
         Vocabulary.of_arrays(vocabulary.arrays() | change)
 
 
-def test_concatenated_features_are_compared_like_those_with_lexical() -> None:
+def test_concatenated_features_have_the_weighted_similarity() -> None:
     rng = np.random.default_rng(0)
     features, rows = (unit_rows(rng.normal(size=(5, d))) for d in (4, 3))
     found = concatenated(features, rows, 0.5)
@@ -92,7 +92,7 @@ def test_concatenated_features_are_compared_like_those_with_lexical() -> None:
     assert concatenated(features, rows, 0.0) is features
 
 
-def test_products_are_those_of_the_features_and_of_the_words() -> None:
+def test_similarities_combine_features_and_words() -> None:
     features, other = torch.randn(5, 4), torch.randn(5, 3)
     found = with_lexical(features, other, 1.5)
     torch.testing.assert_close(found @ found.T, features @ features.T + 2.25 * other @ other.T)
@@ -108,17 +108,17 @@ def slow_agreement(features: torch.Tensor, rows: torch.Tensor, labels: torch.Ten
     return right
 
 
-def test_agreement_is_that_of_a_slow_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agreement_equals_that_of_a_slow_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(0)
     features, rows = (torch.randn(30, d, generator=generator) for d in (6, 4))
     labels = torch.randint(3, (30,), generator=generator)
     expected = [slow_agreement(features, rows, labels, weight) for weight in WEIGHTS]
     assert _agreement(features, rows, labels).tolist() == expected
-    monkeypatch.setattr(lexical, "BLOCK_CELLS", 7 * 30)  # several blocks
+    monkeypatch.setattr(lexical, "BLOCK_CELLS", 7 * 30)  # This gives several blocks.
     assert _agreement(features, rows, labels).tolist() == expected
 
 
-def test_the_weight_is_the_best_one_and_later_the_largest_that_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_weight_is_the_best_one_and_later_the_largest_harmless_one(monkeypatch: pytest.MonkeyPatch) -> None:
     anything = torch.ones(4, 2), torch.ones(4, 2), torch.zeros(4, dtype=torch.int64)
     monkeypatch.setattr(lexical, "_agreement", lambda *_: np.array([70, 75, 80, 74, 70, 69, 60]))
     assert lexical_weight(*anything) == 0.5
@@ -128,7 +128,7 @@ def test_the_weight_is_the_best_one_and_later_the_largest_that_does_no_harm(monk
     assert lexical_weight(*anything) == lexical_weight(*anything, limit=2.0) == 0.0
 
 
-def test_a_single_label_tells_nothing_so_words_do_not_count() -> None:
+def test_words_have_no_weight_if_there_is_a_single_label() -> None:
     rows = torch.nn.functional.normalize(torch.randn(12, 5), dim=1)
     assert lexical_weight(rows, rows, torch.zeros(12, dtype=torch.int64)) == 0.0
 

@@ -1,4 +1,4 @@
-"""The export with 8-bit weights assigns texts as the model does, and only a graph of this very model is loaded."""
+"""The export with 8-bit weights assigns texts as the model does. A graph of another model is never loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> P
     return Discovery(6, **quick).fit(TEXTS, LABELS).save(tmp_path_factory.mktemp("int8") / "run")  # type: ignore[arg-type]
 
 
-def test_it_files_texts_as_the_model_does(run: Path) -> None:
+def test_it_assigns_texts_as_the_model_does(run: Path) -> None:
     model, rounded = Discovery.load(run), Discovery.load(run, backend="onnx-int8")
     features = rounded.transform(NEW)
     assert ((features * model.transform(NEW)).sum(1) > 0.98).all()
@@ -36,10 +36,10 @@ def test_it_files_texts_as_the_model_does(run: Path) -> None:
     assert (rounded.predict(NEW) == model.predict(NEW)).mean() >= 0.95
     assert rounded.transform([]).shape == (0, features.shape[1])
     alone = np.concatenate([rounded.transform([text]) for text in NEW[:4]])
-    assert ((alone * features[:4]).sum(1) > 0.98).all()  # whatever the size of the batch
+    assert ((alone * features[:4]).sum(1) > 0.98).all()  # The batch size does not matter.
 
 
-def test_the_graph_is_kept_and_made_again_when_anything_differs(run: Path, tmp_path: Path) -> None:
+def test_the_graph_is_reused_and_exported_again_after_any_change(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
 
@@ -50,18 +50,18 @@ def test_the_graph_is_kept_and_made_again_when_anything_differs(run: Path, tmp_p
     graph, note = (folder / ONNX_MODEL).read_bytes(), (folder / ONNX_DIGESTS).read_text()
     made = (folder / ONNX_MODEL).stat().st_mtime_ns
     assert np.array_equal(transformed(), first)
-    assert (folder / ONNX_MODEL).stat().st_mtime_ns == made  # it was used as it is
+    assert (folder / ONNX_MODEL).stat().st_mtime_ns == made  # The existing graph was used.
     (folder / ONNX_MODEL).write_bytes(graph[:-100])
     assert np.allclose(transformed(), first, atol=1e-6)
     assert len((folder / ONNX_MODEL).read_bytes()) == len(graph)
     (folder / ONNX_DIGESTS).write_text(json.dumps(json.loads(note) | {"model": "0" * 64}))
     transformed()
     assert (folder / ONNX_DIGESTS).read_text() == note
-    assert Discovery.load(folder).save(folder, overwrite=True)  # the graph is a file of ours
+    assert Discovery.load(folder).save(folder, overwrite=True)  # The graph counts as a file of the run.
     assert not (folder / ONNX_MODEL).exists()
 
 
-def test_a_graph_whose_weights_are_elsewhere_is_not_whole(run: Path) -> None:
+def test_a_graph_with_external_weights_is_incomplete(run: Path) -> None:
     Discovery.load(run, backend="onnx-int8").transform(NEW[:1])
     graph = onnx.load_model_from_string((run / ONNX_MODEL).read_bytes())
     assert is_whole(graph.SerializeToString())
@@ -85,7 +85,7 @@ def test_the_command_takes_a_backend(run: Path, tmp_path: Path, capsys: pytest.C
     assert "unknown backend 'gpu': use torch or onnx-int8" in error
 
 
-def test_without_the_libraries_the_remedy_is_told(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_the_libraries_to_install(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subtaxa.settings.importlib.util.find_spec", lambda name: None)
     with pytest.raises(SettingError, match=r"needs onnx and onnxruntime: run `pip install 'subtaxa\[onnx\]'`"):
         Discovery.load(run, backend="onnx-int8")

@@ -1,4 +1,4 @@
-"""SentenceEncoder gives the features of sentence-transformers, whatever is frozen, cached or copied."""
+"""SentenceEncoder returns the features of sentence-transformers, with or without freezing, caching or copying."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_word_embeddings_are_trained_only_with_all(tiny_encoder: str, layers: in
 
 @pytest.mark.parametrize("layers", ["all", 2])
 @pytest.mark.parametrize(("dropout", "same"), [(None, False), (0.0, True)])
-def test_dropout_is_the_models_own_or_as_told(
+def test_dropout_is_that_of_the_model_unless_it_is_set(
     tiny_encoder: str, layers: int | str, dropout: float | None, same: bool
 ) -> None:
     encoder = SentenceEncoder(tiny_encoder, trained_layers=layers, dropout=dropout)
@@ -79,7 +79,7 @@ def test_dropout_is_the_models_own_or_as_told(
 
 @pytest.mark.parametrize("layer", [None, 1])
 @pytest.mark.parametrize("layers", [1, "all"])
-def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
+def test_a_batch_encoded_in_parts_has_the_same_features_and_gradients(
     tiny_encoder: str, layers: int | str, layer: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
@@ -108,7 +108,7 @@ def test_a_large_batch_in_parts_has_the_same_features_and_gradients(
 def test_training_is_the_same_whether_the_frozen_layers_are_cached_or_not(
     tiny_encoder: str, augment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Free memory decides on the cache. It must not change the result."""
+    """The cache depends on free memory, which must not change the result."""
     found = []
     for share in (0.25, 0.0):
         monkeypatch.setattr(sentence_encoder, "CACHE_SHARE", share)
@@ -164,7 +164,7 @@ def test_packaged_weights_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _strange(name: str, folder: Path) -> None:
-    """Change a model folder into one that a stranger might send."""
+    """Change a model folder in a way that an attacker might."""
     if name == "pickle":
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     elif name == "code":
@@ -206,7 +206,7 @@ def _strange(name: str, folder: Path) -> None:
         ("empty", "no model.safetensors"),
     ],
 )
-def test_a_strangers_folder_is_refused(tiny_encoder: str, tmp_path: Path, name: str, message: str) -> None:
+def test_an_unsafe_model_folder_is_refused(tiny_encoder: str, tmp_path: Path, name: str, message: str) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny_encoder, folder)
     _strange(name, folder)

@@ -11,7 +11,7 @@ PAD = 99
 
 
 def packed(*lengths: int, states: bool = False) -> Tokens:
-    """Text i holds the ids 100 i, 100 i + 1, ...; its first token is special. The states are the ids twice over."""
+    """Text i holds the ids 100 i, 100 i + 1, ... Its first token is special. Each state is the id, twice."""
     ids = torch.cat([100 * i + torch.arange(n) for i, n in enumerate(lengths)]).int()
     offsets = torch.tensor([0, *lengths]).cumsum(0)
     ordinary = torch.ones(len(ids), dtype=torch.bool)
@@ -66,7 +66,7 @@ def test_batches_by_length_hold_each_text_once_within_the_bounds(max_tokens: int
     for index in batches:
         assert len(index) <= max_texts
         padded = tokens.batch(index).input_ids.numel()
-        assert padded <= max_tokens or len(index) == 1  # a text that is too long goes alone
+        assert padded <= max_tokens or len(index) == 1  # A text that is too long has a batch of its own.
     longest = [int(tokens.lengths[index].max()) for index in batches]
     assert longest == sorted(longest, reverse=True)
 
@@ -92,7 +92,7 @@ def test_shuffled_batches_hold_the_subset_and_the_last_partial_batch() -> None:
     assert sorted(len(b) for b in batches) == [5, 10, 10, 10, 10]
 
 
-def test_shuffled_batches_are_decided_by_the_generator() -> None:
+def test_the_generator_determines_the_shuffled_batches() -> None:
     tokens = packed(*random_lengths(100))
 
     def drawn(seed: int) -> list[list[int]]:
@@ -103,17 +103,17 @@ def test_shuffled_batches_are_decided_by_the_generator() -> None:
     assert [i for b in drawn(3) for i in b] != sorted(i for b in drawn(3) for i in b)
 
 
-def test_batches_have_texts_of_similar_length_in_no_order_of_length() -> None:
+def test_batches_hold_texts_of_similar_length_but_are_not_sorted_by_length() -> None:
     tokens = packed(*random_lengths(320))
     batches = tokens.shuffled_batches(10, torch.Generator().manual_seed(0))
     ranges = [int(tokens.lengths[b].max() - tokens.lengths[b].min()) for b in batches]
-    assert max(ranges) <= 6  # of 39 possible
+    assert max(ranges) <= 6  # The lengths of all texts span 39.
     longest = [int(tokens.lengths[b].max()) for b in batches]
     assert longest != sorted(longest)
     assert longest != sorted(longest, reverse=True)
 
 
 def test_an_empty_subset_has_no_batches() -> None:
-    """The method "bert" trains on no texts: an epoch has no steps, rather than one step on no texts."""
+    """The method "bert" trains on no texts, so that an epoch has no steps rather than one empty step."""
     none = torch.empty(0, dtype=torch.int64)
     assert packed(3, 4, 5).shuffled_batches(2, torch.Generator().manual_seed(0), none) == []

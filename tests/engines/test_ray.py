@@ -1,4 +1,4 @@
-"""A real Ray on this machine: training that survives the death of a worker, and assignment by partition."""
+"""Ray on this machine: training survives the death of a worker, and files are assigned in partitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EPOCHS = 12
 
 @pytest.fixture(scope="module")
 def ray_here() -> Iterator[None]:
-    """One Ray for all tests: it takes seconds to start. The workers find the tests' imports."""
+    """Start Ray once for all tests, because it takes seconds. The workers can import the tests' helpers."""
     from subtaxa.engines.ray_start import connected
 
     before = os.environ.get("PYTHONPATH")
@@ -41,7 +41,7 @@ def ray_here() -> Iterator[None]:
 
 
 class Killer(threading.Thread):
-    """Kills one of the training's workers after its first epochs, and keeps what was saved then."""
+    """Kills a training worker after the first epochs, and keeps the checkpoint of that moment."""
 
     def __init__(self, state: Path) -> None:
         super().__init__(daemon=True)
@@ -55,7 +55,7 @@ class Killer(threading.Thread):
 
 
 def workers() -> set[int]:
-    """The processes of the workers."""
+    """The process ids of the workers."""
     found = set()
     for process in psutil.Process().children(recursive=True):
         try:
@@ -68,7 +68,7 @@ def workers() -> set[int]:
 
 @pytest.fixture(scope="module")
 def run(ray_here: None, tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Killer]:
-    """A finished run, one of whose workers was killed."""
+    """A finished run in which a worker was killed."""
     folder = tmp_path_factory.mktemp("ray")
     texts, labels, fine = planted_corpus(60)
     source, out = folder / "planted.csv", folder / "run"
@@ -95,9 +95,9 @@ def run(ray_here: None, tiny_encoder: str, tmp_path_factory: pytest.TempPathFact
 
 
 @needs_ray
-def test_a_run_goes_on_from_the_last_checkpoint_when_a_worker_dies(run: tuple[Path, Killer]) -> None:
+def test_training_continues_from_the_last_checkpoint_when_a_worker_dies(run: tuple[Path, Killer]) -> None:
     out, killer = run
-    assert len(killer.seen) == 2  # one was killed in the middle of the training
+    assert len(killer.seen) == 2  # One worker was killed during the training.
     history = json.loads((out / "run.json").read_text())["history"]
     assert [row["epoch"] for row in history] == list(range(1, EPOCHS + 1))
     assert history[: killer.saved["epoch"]] == killer.saved["history"]
@@ -109,7 +109,7 @@ def test_a_run_goes_on_from_the_last_checkpoint_when_a_worker_dies(run: tuple[Pa
 
 
 @needs_ray
-def test_the_trained_weights_come_back_from_the_workers(run: tuple[Path, Killer]) -> None:
+def test_the_workers_return_the_trained_weights(run: tuple[Path, Killer]) -> None:
     model = Discovery.load(run[0])
     texts = pd.read_csv(run[0].parent / "planted.csv")["text"].tolist()
     again = model.transform(texts)
@@ -118,7 +118,7 @@ def test_the_trained_weights_come_back_from_the_workers(run: tuple[Path, Killer]
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two files, of which one has several row groups, and a folder with a third."""
+    """Two files, one with several row groups, and a folder with a third file."""
     folder = tmp_path_factory.mktemp("corpus")
     texts, labels, _ = planted_corpus(40, seed=5)
     rows = pd.DataFrame({"number": range(len(texts)), "text": texts, "label": labels})
@@ -130,7 +130,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_ray
-def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
+def test_files_are_assigned_by_partition_and_finished_partitions_are_kept(
     run: tuple[Path, Killer],
     corpus: Path,
     tmp_path: Path,
@@ -170,7 +170,7 @@ def test_files_are_assigned_by_partition_and_only_what_is_missing_again(
 
 
 @needs_ray
-def test_a_pipeline_of_ones_own_gets_the_same_columns(run: tuple[Path, Killer], corpus: Path) -> None:
+def test_assign_dataset_adds_the_same_columns(run: tuple[Path, Killer], corpus: Path) -> None:
     import ray
 
     from subtaxa.engines.ray_assign import assign_dataset
@@ -182,7 +182,7 @@ def test_a_pipeline_of_ones_own_gets_the_same_columns(run: tuple[Path, Killer], 
     assert assigned["category_label"].tolist() == rows["label"].tolist()
 
 
-def test_without_ray_the_user_is_told_what_to_type(
+def test_without_ray_the_error_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -190,7 +190,7 @@ def test_without_ray_the_user_is_told_what_to_type(
         assert "pip install 'subtaxa[cluster]'" in refused(capsys, [*command, "--engine", "ray"])
 
 
-def test_ray_is_never_asked_to_report_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usage_statistics_of_ray_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     engines.check_ray()

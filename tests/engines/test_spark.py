@@ -1,4 +1,4 @@
-"""The pandas UDF against a local Spark, where there is one."""
+"""The pandas UDF in a local Spark, if Spark is installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_udf_assigns_as_the_model_does(
 
 
 @pytest.mark.skipif(find_spec("pyspark") is not None, reason="Spark is installed")
-def test_without_spark_the_user_is_told_what_to_type() -> None:
+def test_without_spark_the_error_says_what_to_install() -> None:
     from subtaxa.engines.spark import assign_udf
 
     with pytest.raises(SubtaxaError, match="pip install pyspark"):

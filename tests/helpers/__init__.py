@@ -1,1 +1,1 @@
-"""What several tests need."""
+"""Helpers that several tests share."""

@@ -54,7 +54,7 @@ def made_up(
     per_epoch: float | None = 60.0,
     encoder: str = "packaged",
 ) -> Record:
-    """A finished run. ARI is ACC − 10 and NMI is ACC + 10; by the protocol centroid, each is 5 more."""
+    """A finished run. ARI is ACC − 10 and NMI is ACC + 10. With the protocol `centroid`, each is 5 higher."""
     job = Job(dataset, method, preset, seed, limit, changes or {})
     folder = job.folder(root)
     folder.mkdir(parents=True)
@@ -86,7 +86,7 @@ def made_up(
 
 
 def dna_history(seed: int = 0, epochs: int = 4, begin: float = 0.5, k: int = 120) -> list[dict[str, Any]]:
-    """Curves like those of the paper's figure 3, after coarse pretraining. The rank filter runs in the first epoch."""
+    """Curves like those of figure 3 of the paper, after coarse pretraining. The rank filter runs in the first epoch."""
     noise = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = [{"epoch": 0, "acc": 45.0, "ari": 30.0, "nmi": 70.0}]
     rows += [{"pretraining": 1.0, "epoch": 1, "coarse": 0.5, "seconds": 9.0}]
@@ -103,7 +103,7 @@ def dna_history(seed: int = 0, epochs: int = 4, begin: float = 0.5, k: int = 120
 
 
 def write_map(run: Record, seed: int = 0, spread: float = 1.0, texts: int = 1_031) -> None:
-    """Write the map.csv of a run: texts around one centre per fine category, four of them in each coarse label."""
+    """Write the map.csv of a run: texts around one centre per fine category, with four categories per coarse label."""
     rng = np.random.default_rng(seed)
     coarse_centres = rng.uniform(-60, 60, (len(COARSE), 2))
     lines = ["x,y,coarse,fine"]

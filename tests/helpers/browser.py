@@ -15,7 +15,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Headless Chromium that leaves the home folder alone. Without Chromium, tests are skipped, but not in CI."""
+    """Headless Chromium that writes nothing to the home folder. Tests are skipped if it is missing, except in CI."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, NAMES)), None)

@@ -20,7 +20,7 @@ FILLER = ["my", "the", "please", "it", "was", "i", "today", "a", "is", "on", "wi
 
 
 def planted_corpus(per_topic: int = 30, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
-    """Texts, coarse labels and fine labels; each fine category has its own words."""
+    """The texts, their coarse labels and their fine labels."""
     rng = random.Random(seed)
     rows = []
     for label, topics in TOPICS.items():

@@ -1,4 +1,4 @@
-"""Fuzz targets. Each takes the bytes of one file and may raise nothing but an error of our own.
+"""Fuzz targets. Each takes the bytes of one file and may raise only a `SubtaxaError`.
 
 `soak/fuzz.py` searches for bytes that break this. What it has found is in `findings/`, and the tests run it.
 """
@@ -69,7 +69,7 @@ def reader(name: str) -> Target:
 
 
 def run_file(name: str) -> Target:
-    """Load a run folder in which one file has these bytes, and show what `subtaxa info` shows."""
+    """Load a run folder in which one file has these bytes, and build the output of `subtaxa info`."""
 
     def target(data: bytes) -> None:
         from subtaxa.discovery import Discovery

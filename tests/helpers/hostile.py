@@ -1,6 +1,6 @@
-"""Files that no reader should stumble over: what is in each, and what reading it must come to.
+"""Hostile files that no reader may fail on: the content of each, and the expected result of reading it.
 
-What is expected is a part of the error's sentence, or the (text, label) pairs that are read.
+The expected result is a part of the error message, or the (text, label) pairs that are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Expected = str | list[tuple[str, str]]
 
 HEAD = "text,label\n"
 HELLO = [("hello", "a")]
-END = "\0end of file\0"  # with which the reader of CSV once marked the end for itself
+# An earlier CSV reader used this as its own mark for the end of the file.
+END = "\0end of file\0"
 MILLION = 2**20
 GIGABYTE = 2**30
 
@@ -41,7 +42,7 @@ def twice_named() -> bytes:
 
 
 def same_text(rows: int, size: int) -> bytes:
-    """Many rows of one long text, which a Parquet file holds only once."""
+    """A Parquet file with many rows of one long text, which it stores only once."""
     out = io.BytesIO()
     values = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * size]))
     pq.write_table(pa.table({"text": values.cast(pa.string()), "label": ["a"] * rows}), out, compression="zstd")
@@ -49,7 +50,7 @@ def same_text(rows: int, size: int) -> bytes:
 
 
 def sparse(start: bytes, size: int) -> Callable[[Path], None]:
-    """A file that begins so and is NULs to the end, of which the disk holds nothing."""
+    """A file with this start and NULs up to `size`, which take no space on the disk."""
 
     def build(path: Path) -> None:
         path.write_bytes(start)
@@ -59,7 +60,7 @@ def sparse(start: bytes, size: int) -> Callable[[Path], None]:
 
 
 def bomb(start: bytes, block: bytes, size: int) -> bytes:
-    """A gzip file of a few megabytes at most that unpacks to `size` bytes."""
+    """A gzip file of at most a few megabytes that unpacks to `size` bytes."""
     return gzip.compress(start) + gzip.compress(block) * (size // len(block))
 
 
@@ -78,8 +79,8 @@ def rows(*pairs: tuple[str, str]) -> str:
 
 FILES: dict[str, tuple[str, Content, Expected]] = {
     # encodings
-    "utf-32 with a mark": ("a.csv", (HEAD + "hello,a\n").encode("utf-32"), HELLO),
-    "utf-32 without a mark": ("a.csv", (HEAD + "hello,a\n").encode("utf-32-le"), "is a binary file"),
+    "utf-32 with a BOM": ("a.csv", (HEAD + "hello,a\n").encode("utf-32"), HELLO),
+    "utf-32 without a BOM": ("a.csv", (HEAD + "hello,a\n").encode("utf-32-le"), "is a binary file"),
     "utf-7": ("a.csv", (HEAD + "caf+AOk-,a\n"), [("caf+AOk-", "a")]),
     "shift-jis": ("a.csv", (HEAD + "こんにちは,a\n").encode("shift-jis"), "is not UTF-8 text: byte 0x82"),
     "gb18030": ("a.csv", (HEAD + "你好,a\n").encode("gb18030"), "is not UTF-8 text: byte 0xc4"),
@@ -87,11 +88,15 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
     "ebcdic": ("a.csv", (HEAD + "hello,a\n").encode("cp500"), "is not UTF-8 text"),
     "overlong utf-8": ("a.csv", HEAD.encode() + b"\xc0\xaf,a\n", "is not UTF-8 text: byte 0xc0"),
     "surrogates in utf-8": ("a.csv", HEAD.encode() + b"\xed\xa0\x80,a\n", "is not UTF-8 text: byte 0xed"),
-    "half a pair in utf-16": ("a.csv", (HEAD + "x").encode("utf-16") + b"\x00\xd8,\0a\0", "is not UTF-16 text"),
+    "half a surrogate pair in utf-16": (
+        "a.csv",
+        (HEAD + "x").encode("utf-16") + b"\x00\xd8,\0a\0",
+        "is not UTF-16 text",
+    ),
     "utf-8, then utf-16": ("a.csv", (HEAD + "x,a\n" * 99).encode() + "y,b\n".encode("utf-16"), "is a binary file"),
-    "two marks": ("a.csv", "\ufeff\ufeff" + HEAD + "hello,a\n", HELLO),
-    "only a mark": ("a.csv", "\ufeff", "is empty"),
-    "a mark in jsonl": ("a.jsonl", '\ufeff{"text": "hello", "label": "a"}', HELLO),
+    "two BOMs": ("a.csv", "\ufeff\ufeff" + HEAD + "hello,a\n", HELLO),
+    "only a BOM": ("a.csv", "\ufeff", "is empty"),
+    "a BOM in jsonl": ("a.jsonl", '\ufeff{"text": "hello", "label": "a"}', HELLO),
     # NULs
     "NULs": ("a.csv", bytes(1000), "is a binary file"),
     "a gigabyte of NULs": ("a.csv", sparse(b"", GIGABYTE), "is a binary file"),
@@ -142,7 +147,7 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
         table(text=["hello"], label=["a"], **{f"c{i}": [i] for i in range(998)}),
         HELLO,
     ),
-    "10,000 columns, none of them known": ("a.csv", wide(10_000).replace("text,label", "x,y"), "and 9980 more; type"),
+    "10,000 columns with unknown names": ("a.csv", wide(10_000).replace("text,label", "x,y"), "and 9980 more; type"),
     "100,000 columns without a name": ("a.csv", "," * 100_000 + "\n", "cannot tell the text and label column"),
     "a row of 100,000 fields": ("a.csv", HEAD + "x," * 100_000 + "\nhello,a\n", HELLO),
     "100,000 blank lines": ("a.csv", "\n" * 100_000 + HEAD + "\r\n" * 100_000 + "hello,a\n", HELLO),
@@ -156,8 +161,8 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
     "a quote around all rows": ("a.csv", HEAD + '"hello,a\nhello,b\n"\n', "ragged row (1 field, expected 2)"),
     "line breaks of all kinds": ("a.csv", "text,label\rhello,a\r\nhello,a\n\rhello,a", HELLO * 3),
     "only delimiters": ("a.csv", ",,,\n,,,\n", "cannot tell the text and label column"),
-    "a mark for the end": ("a.csv", HEAD + f"{END},a\nhello,a\n", [(END.replace("\0", " "), "a"), *HELLO]),
-    "a mark for the end as a row": ("a.csv", HEAD + f"hello,a\n{END}\nworld,b\n", [*HELLO, ("world", "b")]),
+    "the old end mark in a text": ("a.csv", HEAD + f"{END},a\nhello,a\n", [(END.replace("\0", " "), "a"), *HELLO]),
+    "the old end mark as a row": ("a.csv", HEAD + f"hello,a\n{END}\nworld,b\n", [*HELLO, ("world", "b")]),
     # values
     "mixed types": (
         "a.jsonl",
@@ -200,7 +205,7 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
         rows(("x", "1"), ("y", "02"), ("z", "1e3")),
         [("x", "1"), ("y", "02"), ("z", "1e3")],
     ),
-    "labels that mean nothing": (
+    "labels that look like missing values": (
         "a.csv",
         rows(("x", "NaN"), ("y", "None"), ("z", "null"), ("w", "N/A")),
         [("x", "NaN"), ("y", "None"), ("z", "null"), ("w", "N/A")],
@@ -218,7 +223,7 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
         rows(("x", "\x1b[2J"), ("y", "\x9b2J")),
         [("x", "\x1b[2J"), ("y", "\x9b2J")],
     ),
-    "labels that turn the direction": ("a.csv", rows(("x", "\u202eevil")), [("x", "\u202eevil")]),
+    "labels that change the text direction": ("a.csv", rows(("x", "\u202eevil")), [("x", "\u202eevil")]),
     "a label of a million letters": ("a.csv", rows(("x", "y" * MILLION)), [("x", "y" * MILLION)]),
     "labels with line breaks": ("a.csv", HEAD + 'x,"a\nb"\n', [("x", "a\nb")]),
     # too little
@@ -273,7 +278,7 @@ FILES: dict[str, tuple[str, Content, Expected]] = {
 
 
 def write(folder: Path, name: str) -> Path:
-    """The hostile file of this name in the table."""
+    """Write the hostile file with this name."""
     file, content, _ = FILES[name]
     path = folder / file
     if callable(content):
@@ -284,7 +289,7 @@ def write(folder: Path, name: str) -> Path:
 
 
 def small_files(ending: str) -> list[bytes]:
-    """The files of one kind that a fuzzer can begin with."""
+    """The small files of one format, from which a fuzzer can start."""
     found = [content for file, content, _ in FILES.values() if file.endswith(f".{ending}") and not callable(content)]
     if ending == "tsv":
         found.append("text\tlabel\nhello\ta\n")

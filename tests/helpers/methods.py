@@ -1,4 +1,4 @@
-"""Methods that are ready for a step, on the planted corpus."""
+"""Methods on the planted corpus, prepared for a training step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, SentenceEn
 
 
 def resume(method: Method, stopped: Method) -> None:
-    """Give a method all that a checkpoint holds of another."""
+    """Restore a method from the checkpoint of another."""
     for name, module in method.modules().items():
         module.load_state_dict(stopped.modules()[name].state_dict())
     method.load_state({name: tensor.clone() for name, tensor in stopped.state().items()})
@@ -46,7 +46,7 @@ def slow_info_nce(queries: Tensor, keys: Tensor, tau: float) -> float:
 
 
 def started(tiny_encoder: str, name: str = "simcse", **changes: object) -> SimCSE:
-    """The method with its own settings, in train mode as the trainer has it."""
+    """The method with its default settings, in training mode."""
     own = {key: value for key, value in method_class(name).defaults.items() if key != "pretrain_epochs"}
     settings, encoder, data, _ = prepared(tiny_encoder, **{**own, **changes})
     method = method_class(name)(settings)

@@ -1,4 +1,4 @@
-"""Data with a known answer, shared by the tests: blobs on the unit sphere, and how to compare partitions."""
+"""Data with known categories: blobs on the unit sphere, and a comparison of partitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Planted:
 
 
 def blobs(sizes: Sequence[Sequence[int]], *, spread: float = 0.05, dim: int = 24, seed: int = 0) -> Planted:
-    """`sizes[label]` lists the blobs of a label by their number of texts; all blob centres are orthogonal."""
+    """Blobs of texts: `sizes[label]` lists the number of texts of each blob. All blob centres are orthogonal."""
     rng = np.random.default_rng(seed)
     flat = [size for of_label in sizes for size in of_label]
     assert len(flat) <= dim, "orthogonal centres need a dimension each"
@@ -45,7 +45,7 @@ def unit_rows(rows: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def unit_tensor(n: int, dim: int, seed: int = 0, *, duplicates: int = 0) -> Tensor:
-    """Random unit rows (N, D); the first `duplicates` of them are all the same."""
+    """Random unit rows (N, D); the first `duplicates` of them are identical."""
     rows = torch.randn(n, dim, generator=torch.Generator().manual_seed(seed))
     if duplicates:
         rows[:duplicates] = rows[0]
@@ -59,7 +59,7 @@ def same_partition(a: Sequence[int] | NDArray[np.int64], b: Sequence[int] | NDAr
 
 
 class LargestTensor(TorchDispatchMode):
-    """Notes the size of the largest tensor that any operation gives."""
+    """Records the size of the largest tensor that any operation returns."""
 
     cells = 0
 

@@ -1,4 +1,4 @@
-"""The small files of a run folder, as a run of three texts would have them."""
+"""The small files of a run folder for a run of three texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ EDITS = (
 
 
 def arrays() -> dict[str, np.ndarray]:
-    """What clusters.safetensors holds."""
+    """The arrays of clusters.safetensors."""
     return {
         "centroids": np.eye(3, dtype=np.float32),
         "parents": np.array([0, 0, 1]),
@@ -69,7 +69,7 @@ def arrays() -> dict[str, np.ndarray]:
 
 
 def write_run(folder: Path) -> Path:
-    """All of a run folder but its model, table of categories and report."""
+    """Write a run folder without its model, table of categories and report."""
     folder.mkdir(parents=True, exist_ok=True)
     assignments = {
         "row": [1, 2, 3],

@@ -1,7 +1,7 @@
-"""A second device that exists on every machine, so that a test without a GPU notices tensors on different devices.
+"""A simulated second device, so that tests find tensors on different devices without a GPU.
 
-A `SecondDeviceTensor` says that it is on the device "meta" but holds its numbers in main memory. `SecondDevice` runs
-every operation on those numbers and refuses what a GPU would refuse: an operation on tensors of both devices. As on a
+A `SecondDeviceTensor` says that it is on the device "meta" but holds its values in main memory. `SecondDevice` runs
+every operation on those values and refuses what a GPU would refuse: an operation on tensors of both devices. As on a
 GPU, a tensor without dimensions and the indices of an indexed tensor may stay in main memory.
 """
 
@@ -17,12 +17,12 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 DEVICE = torch.device("meta")
 ATEN = torch.ops.aten
-COPIES = {ATEN._to_copy, ATEN.copy_, ATEN.copy, ATEN._copy_from}  # They are made to cross from one device to another.
+COPIES = {ATEN._to_copy, ATEN.copy_, ATEN.copy, ATEN._copy_from}  # They copy from one device to the other.
 INDEXING = {ATEN.index, ATEN.index_put, ATEN.index_put_, ATEN._index_put_impl_}
 
 
 class SecondDeviceTensor(Tensor):
-    """A tensor on the second device; its numbers are in `inner`."""
+    """A tensor on the second device. Its values are in `inner`."""
 
     inner: Tensor
 
@@ -57,7 +57,7 @@ class SecondDeviceTensor(Tensor):
 
 
 class SecondDevice(TorchDispatchMode):
-    """While it is active, tensors can be made on the second device."""
+    """While it is active, tensors can be created on the second device."""
 
     def __torch_dispatch__(
         self, function: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -66,7 +66,7 @@ class SecondDevice(TorchDispatchMode):
 
 
 def run(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Run one operation on the numbers, or raise what a GPU would raise."""
+    """Run one operation on the values, or raise the error that a GPU would raise."""
     tensors = [x for x in tree_flatten((args, dict(kwargs)))[0] if isinstance(x, Tensor)]
     there = [isinstance(x, SecondDeviceTensor) for x in tensors]
     packet = function.overloadpacket
@@ -91,7 +91,7 @@ def run(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 def check(function: Any, args: Sequence[Any], here: Sequence[Tensor]) -> None:
-    """Refuse an operation on tensors of both devices, of which these are in main memory."""
+    """Refuse an operation on tensors of both devices. `here` are the tensors in main memory."""
     name = function.overloadpacket
     free = list(here)
     if name in INDEXING and isinstance(args[0], SecondDeviceTensor):

@@ -1,4 +1,4 @@
-"""A tiny real encoder, built here so that no test downloads anything."""
+"""A tiny real encoder, built locally so that no test downloads anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from helpers.corpus import FILLER, TOPICS
 
 
 def make_tiny_encoder(folder: Path) -> str:
-    """The folder of a three-layer BERT with mean pooling and the vocabulary of the planted corpus."""
+    """Build a three-layer BERT with mean pooling and the vocabulary of the planted corpus. Returns its folder."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -29,7 +29,7 @@ def make_tiny_encoder(folder: Path) -> str:
     )
     bert = BertModel(config)
     place = {word: i for i, word in enumerate(dict.fromkeys(vocabulary))}
-    with torch.no_grad():  # words of one topic point roughly the same way, as they do in a real encoder
+    with torch.no_grad():  # Words of one topic have similar embeddings, as in a real encoder.
         for topics in TOPICS.values():
             shared = torch.randn(32)
             for topic in topics.values():

@@ -1,4 +1,4 @@
-"""What `test_parallel.py` starts twice under torchrun: trains with some methods, and notes what each process has."""
+"""The script that `test_processes.py` runs in two processes with torchrun: it trains and saves all tensors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from subtaxa.runtime.progress import Progress
 from subtaxa.training.trainer import Trainer, Watcher
 
 METHODS = ("soft-dna", "dna", "ancor+ce", "deepcluster", "bert+ce+mlm")
-BATCH = 50  # does not divide the texts, and half of its last one is odd
+BATCH = 50  # It does not divide the number of texts, and half of the last batch is odd.
 
 
 class Notes(Watcher):
-    """The neighbours of the first epoch, with what each filter let through."""
+    """Keeps the neighbours of the first epoch and those that each filter kept."""
 
     def __init__(self) -> None:
         self.first: dict[str, Tensor] = {}

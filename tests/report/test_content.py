@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes and texts; fails on wrong nesting."""
+    """The elements of a page with their attributes and texts. Wrong nesting is an error."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ def hostile_data(text: str) -> ReportData:
 
 
 def embedded(page: Page) -> Any:
-    """The data of the scripts."""
+    """The data that the page's scripts use."""
     (block,) = [text for tag, text in page.texts if tag == "script" and text.startswith('{"run"')]
     return json.loads(block)
 
@@ -159,7 +159,7 @@ def check_structure(page: Page) -> None:
     ids = [a["id"] for _, a in page.elements if "id" in a]
     assert len(ids) == len(set(ids))
     for tag, attributes in page.elements:
-        if "aria-labelledby" in attributes and attributes.get("id") != "view-category":  # its title is made by script
+        if "aria-labelledby" in attributes and attributes.get("id") != "view-category":  # A script sets its title.
             assert attributes["aria-labelledby"] in ids
         if "href" in attributes and tag != "link":
             target = (attributes["href"] or "").removeprefix("#")
@@ -235,7 +235,7 @@ def test_structure(page: Page) -> None:
     assert len(page.all("main")) == len(page.all("nav")) == len(page.all("footer")) == 1
 
 
-def test_nothing_from_outside(html: str, page: Page) -> None:
+def test_nothing_is_loaded_from_elsewhere(html: str, page: Page) -> None:
     """Web addresses occur in d3's licence and in XML namespaces, and nowhere else."""
     check_harmless(html, page)
     ours = [text for tag, text in page.texts if "Mike Bostock" not in text[:200]]
@@ -273,14 +273,14 @@ def test_the_bundled_d3_is_the_published_one() -> None:
 
 
 def test_charts(page: Page) -> None:
-    assert len(page.all("polyline")) == 1  # "kept" never changes, and "seconds" has no finite value
+    assert len(page.all("polyline")) == 1  # "kept" never changes, and "seconds" has no finite value.
     assert "nan" not in page.text()
     assert len(page.all("circle")) == 3
     assert "Alignment loss" in page.text()
-    assert "Neighbours kept" in page.text()  # in the table of all values
+    assert "Neighbours kept" in page.text()  # It is in the table of all values.
 
 
-def test_measures_that_never_change_or_mean_nothing_to_a_reader_have_no_chart() -> None:
+def test_measures_that_never_change_or_do_not_concern_a_reader_have_no_chart() -> None:
     history = [
         {"epoch": e, "loss": 1 / e, "k": 27, "word_weight": 0.0, "even": float(e > 1), "my_own_measure": e % 2}
         for e in range(1, 5)
@@ -294,7 +294,7 @@ def test_measures_that_never_change_or_mean_nothing_to_a_reader_have_no_chart() 
 
 
 def test_pretraining_has_charts_of_its_own() -> None:
-    """Its epochs are counted from one, as are those of the training: on one axis the line would run backwards."""
+    """The epochs of both count from one, so on a shared axis the line would run backwards."""
     history = [{"pretraining": 1.0, "epoch": e, "coarse": 1 / e, "seconds": e} for e in range(1, 6)]
     history += [{"epoch": e, "alignment": 1 / e, "seconds": 2 * e} for e in range(1, 4)]
     first, second = phases(history)
@@ -310,13 +310,13 @@ def test_pretraining_has_charts_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("sizes", "epochs"), [((1,), 0), ((1,), 1), ((2,), 200), ((150,), 0), ((1,) * 30, 2), ((), 0)], ids=str
 )
-def test_extremes(sizes: tuple[int, ...], epochs: int) -> None:
+def test_extreme_sizes(sizes: tuple[int, ...], epochs: int) -> None:
     history = [{"loss": 0.5 ** min(e, 60)} if e % 2 else {"other": e} for e in range(epochs)]
     data = replace(report_data(taxonomy(*sizes)), history=history, timings={})
     page = Page(render_report(data))
     check_structure(page)
     assert ("no training history" in page.text()) is (epochs == 0)
-    assert len(page.all("circle")) == min(epochs, 2)  # a long curve marks its end only
+    assert len(page.all("circle")) == min(epochs, 2)  # A long curve has only its end marked.
 
 
 def test_numpy_numbers_are_numbers() -> None:
@@ -336,7 +336,7 @@ def test_each_label_has_the_curve_behind_its_number() -> None:
     numbers = {"label 0": CategoryCount(2, 1, 4, ((1, 0.2), (2, 0.6), (4, 0.5))), "label 1": CategoryCount(3, 3, 3, ())}
     without, page = Page(render_report(data)), Page(render_report(replace(data, numbers=numbers)))
     assert len(page.all("polyline")) == 1 + len(without.all("polyline"))
-    assert len(page.all("circle")) == 1 + len(without.all("circle"))  # the number taken is marked, the others are not
+    assert len(page.all("circle")) == 1 + len(without.all("circle"))  # Only the chosen number is marked.
     assert "plausible 1 to 4" in page.text()
     assert "2 categories: score 0.600" in page.text()
     assert "How many categories" not in without.text()

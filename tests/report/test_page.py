@@ -59,7 +59,7 @@ def reader(browser: Any, run: Path) -> Iterator[Reader]:  # noqa: F811
 
 @pytest.fixture(scope="module")
 def hostile(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of texts and labels that try to break out."""
+    """A run whose texts and labels try to inject HTML and scripts."""
     texts, labels = [*TEXTS, *HOSTILE], [*LABELS, *["money"] * len(HOSTILE)]
     renamed = {"money": "</script><script>alert(5)</script>", "access": "=1+1 \u202e", "post": "y" * 5_000}
     model = Discovery(7, **quick).fit(texts, [renamed[label] for label in labels])  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def test_corrections_from_page_to_run_and_back(
     before = reader.names()
     assert second.name not in before
 
-    again = Reader(browser, run / layout.REPORT)  # the same page, opened once more
+    again = Reader(browser, run / layout.REPORT)  # The same page, opened again.
     again.go("Corrections")
     again.page.locator("#load").set_input_files(kept)
     expect(again.page.locator("#log li")).to_have_count(3)
@@ -210,7 +210,7 @@ def test_corrections_from_page_to_run_and_back(
 
     capsys.readouterr()
     assert main(["edit", str(run), str(kept), "--quiet"]) == 0
-    edited = Reader(browser, run / layout.REPORT)  # the page of the corrected run
+    edited = Reader(browser, run / layout.REPORT)  # The page of the corrected run.
     assert "my own name" in edited.names()
     assert second.name not in edited.names()
     assert len(edited.names()) == len(taxonomy) - 1
@@ -223,7 +223,7 @@ def test_corrections_from_page_to_run_and_back(
     assert second.id not in of
 
 
-def test_undo_leads_back(reader: Reader, taxonomy: Taxonomy) -> None:
+def test_undo_restores_the_first_state(reader: Reader, taxonomy: Taxonomy) -> None:
     before = reader.names()
     correct(reader, taxonomy)
     reader.go("Corrections")
@@ -283,7 +283,7 @@ def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) 
     assert any(row["text"] == "=HYPERLINK(1)" for row in ours)
 
 
-def test_texts_cannot_break_out(browser: Any, hostile: Path) -> None:  # noqa: F811
+def test_hostile_texts_are_shown_as_text(browser: Any, hostile: Path) -> None:  # noqa: F811
     """Hostile texts run no script (a dialog would be an error), add no element, and do not break the layout."""
     reader = Reader(browser, hostile / layout.REPORT)
     page = reader.page
@@ -323,8 +323,8 @@ def test_axe_finds_nothing_serious(browser: Any, saved: Path, taxonomy: Taxonomy
     reader.close()
 
 
-def test_on_paper(reader: Reader, taxonomy: Taxonomy, tmp_path: Path) -> None:
-    """The overview with examples and the training are printed; controls are not."""
+def test_the_printed_page(reader: Reader, taxonomy: Taxonomy, tmp_path: Path) -> None:
+    """The overview with examples and the training page are printed; controls are not."""
     page = reader.page
     page.emulate_media(media="print")
     assert page.locator("nav").is_hidden()

@@ -1,4 +1,4 @@
-"""The figures for a notebook: all texts, all labels, names that can be read, and nothing left behind."""
+"""The figures for a notebook: they show all texts and labels with readable names, and no figure stays open."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_sizes_are_the_categories_sizes_in_the_colours_of_the_map(model: Discove
     assert [bar.get_width() for bar in axes.patches] == [c.size for c in model.taxonomy_]
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     assert set(names) == {c.name for c in model.taxonomy_} | set(DOLLARS.values())
-    assert len(figure._repr_png_()) > 10_000  # drawn outside our style, which must not make mathematics of names
+    assert len(figure._repr_png_()) > 10_000  # Outside our style, "$" must not start a formula.
     dots = model.plot_map().axes[0].collections[0].get_facecolors()
     of_label = dict(zip(model.data_.labels, dots[:, :3].tolist(), strict=True))
     assert [list(bar.get_facecolor()[:3]) for bar in axes.patches] == [of_label[c.parent] for c in model.taxonomy_]
@@ -94,7 +94,7 @@ def test_pretraining_is_counted_and_shaded() -> None:
     assert [panel.patches[0].get_x() + panel.patches[0].get_width() for panel in (coarse, pull)] == [2.5, 2.5]
 
 
-def test_a_figure_shows_itself_and_nothing_stays_open(model: Discovery) -> None:
+def test_a_figure_displays_itself_and_none_stays_open(model: Discovery) -> None:
     import matplotlib
     from matplotlib import pyplot
 
@@ -105,13 +105,13 @@ def test_a_figure_shows_itself_and_nothing_stays_open(model: Discovery) -> None:
     assert pyplot.get_fignums() == open_before
 
 
-def test_it_draws_in_axes_of_ones_own(model: Discovery) -> None:
+def test_it_draws_in_the_given_axes(model: Discovery) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure()
     left, right = figure.subfigures(1, 2)
     one, two = left.subplots(), right.subplots()
-    figure.draw_without_rendering()  # makes ticks in which a dollar begins mathematics
+    figure.draw_without_rendering()  # Creates ticks, in which "$" would start a formula.
     assert model.plot_map(ax=one) is figure
     assert model.plot_sizes(ax=two) is figure
     assert len(one.collections[0].get_offsets()) == len(TEXTS)
@@ -132,7 +132,7 @@ def test_odd_names_are_drawn(model: Discovery, tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize(
     ("texts", "labels"), [(["one"], ["a"]), (["same"] * 9, ["a"] * 5 + ["b"] * 4), (["one", "two"], ["a", "b"])]
 )
-def test_tiny_runs_have_figures(quick: dict[str, object], texts: list[str], labels: list[str]) -> None:
+def test_tiny_runs_can_be_plotted(quick: dict[str, object], texts: list[str], labels: list[str]) -> None:
     pytest.importorskip("matplotlib")
     tiny = Discovery(**{**quick, "epochs": 0}).fit(texts, labels)  # type: ignore[arg-type]
     figure = tiny.plot_map()
@@ -145,7 +145,7 @@ def test_tiny_runs_have_figures(quick: dict[str, object], texts: list[str], labe
         tiny.plot_history()
 
 
-def test_mistakes_are_one_sentence(model: Discovery, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_give_one_sentence(model: Discovery, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="color is 'labels': it must be 'label' or 'category'"):
         model.plot_map("labels")
     for name in ("plot_map", "plot_sizes", "plot_history"):
@@ -161,7 +161,7 @@ def boxes_of(anchors: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> tup
     return anchors + offsets - sizes / 2, anchors + offsets + sizes / 2
 
 
-def test_names_for_one_place_go_around_it() -> None:
+def test_names_of_one_place_are_put_around_it() -> None:
     anchors, sizes = np.full((6, 2), 150.0), np.full((6, 2), (60.0, 10.0))
     offsets = place_names(anchors, sizes, anchors, EVERYTHING, np.zeros(6, dtype=bool))
     low, high = boxes_of(anchors, sizes, offsets)
@@ -170,7 +170,7 @@ def test_names_for_one_place_go_around_it() -> None:
             assert (low[i] >= high[j]).any() or (low[j] >= high[i]).any()
 
 
-def test_a_name_is_left_out_where_there_is_no_room_unless_it_is_needed() -> None:
+def test_a_name_without_space_is_omitted_unless_it_is_required() -> None:
     anchors, sizes, frame = np.full((3, 2), 50.0), np.full((3, 2), (90.0, 60.0)), np.array([[0.0, 0.0], [100.0, 100.0]])
     offsets = place_names(anchors, sizes, anchors, frame, np.array([False, False, True]))
     assert np.isfinite(offsets).all(1).tolist() == [True, False, True]
@@ -179,7 +179,7 @@ def test_a_name_is_left_out_where_there_is_no_room_unless_it_is_needed() -> None
     assert (high <= 100).all()
 
 
-def test_a_name_keeps_off_the_points_and_off_the_edge() -> None:
+def test_a_name_avoids_the_points_and_the_edge() -> None:
     rng = np.random.default_rng(0)
     points = np.vstack([rng.normal((8, 150), 6, (300, 2)), rng.uniform((0, 0), (400, 300), (30, 2))])
     size = np.array([[50.0, 10.0]])

@@ -21,12 +21,12 @@ def test_each_label_has_its_number_its_range_and_its_curve() -> None:
     assert len({line.index(",") for line in (billing, long)}) == 1
 
 
-def test_no_labels_no_lines() -> None:
+def test_without_labels_there_are_no_lines() -> None:
     assert list(number_lines({})) == []
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5, 0.5], [-1.0, 0.0, 1.0], [float(i) for i in range(1000)]])
-def test_a_curve_is_a_row_of_blocks_of_bounded_length(values: list[float]) -> None:
+def test_a_curve_is_a_row_of_blocks_with_a_limited_length(values: list[float]) -> None:
     drawn = sparkline(values)
     assert len(drawn) == min(MAX_WIDTH, len(values))
     assert set(drawn) <= set(BLOCKS)

@@ -1,4 +1,4 @@
-"""A NaN or an infinity anywhere gives one sentence with its place and texts, and leaves the last good state."""
+"""A NaN or an infinity gives one sentence with its place and its texts, and the last good checkpoint is kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def discover(source: Path, encoder: str, *more: str) -> list[str]:
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, number: float, epoch: int, part: int) -> None:
-    """The method's loss is NaN or infinite from one of its steps on."""
+    """Make the loss of the method NaN or infinite from a given step on."""
     real, calls = SoftDNA.loss, [0]
 
     def loss(self: SoftDNA, batch: Any) -> dict[str, torch.Tensor]:
@@ -51,7 +51,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, number: float, epoch: int, part: int)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_a_loss_that_is_no_number_stops_with_the_place_and_the_texts(
+def test_a_loss_that_is_not_finite_stops_with_the_place_and_the_texts(
     source: Path, tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: float
 ) -> None:
     spoil(monkeypatch, number, 2, 3)
@@ -65,10 +65,10 @@ def test_a_loss_that_is_no_number_stops_with_the_place_and_the_texts(
     assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
 
 
-def test_the_saved_state_goes_on_to_the_result_of_an_undisturbed_run(
+def test_resuming_gives_the_result_of_an_undisturbed_run(
     source: Path, tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As if a hardware fault had caused the NaN."""
+    """The NaN does not occur again, as after a hardware fault."""
     with monkeypatch.context() as disturbed:
         spoil(disturbed, float("nan"), 2, 3)
         refused(capsys, discover(source, tiny_encoder))
@@ -78,7 +78,7 @@ def test_the_saved_state_goes_on_to_the_result_of_an_undisturbed_run(
         assert (source.parent / "run" / name).read_bytes() == (source.parent / "other" / name).read_bytes()
 
 
-def test_a_gradient_that_is_no_number_never_reaches_the_weights(
+def test_a_gradient_that_is_not_finite_never_reaches_the_weights(
     source: Path, tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real = SoftDNA.loss
@@ -95,7 +95,7 @@ def test_a_gradient_that_is_no_number_never_reaches_the_weights(
     assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
 
 
-def test_weights_that_are_no_numbers_do_not_replace_the_last_good_state(
+def test_weights_that_are_not_finite_do_not_replace_the_last_checkpoint(
     source: Path, tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real, steps = SoftDNA.after_step, [0]
@@ -103,7 +103,7 @@ def test_weights_that_are_no_numbers_do_not_replace_the_last_good_state(
     def after_step(self: SoftDNA, batch: Any) -> None:
         real(self, batch)
         steps[0] += 1
-        if steps[0] == 8:  # the last of the second epoch
+        if steps[0] == 8:  # The last step of the second epoch.
             with torch.no_grad():
                 next(self.encoder.tower.parameters()).fill_(float("nan"))
 
@@ -115,7 +115,7 @@ def test_weights_that_are_no_numbers_do_not_replace_the_last_good_state(
     assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
 
 
-def test_an_encoder_that_has_no_number_for_a_word_is_refused_with_the_texts(
+def test_an_encoder_with_a_nan_for_a_word_is_refused_with_the_texts(
     source: Path, tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = Path(shutil.copytree(tiny_encoder, tmp_path / "broken"))
@@ -134,7 +134,7 @@ def test_an_encoder_that_has_no_number_for_a_word_is_refused_with_the_texts(
     assert not (tmp_path / "run").exists()
 
 
-def test_names_are_short_and_harmless() -> None:
+def test_texts_in_the_error_are_short_and_harmless() -> None:
     with (
         pytest.raises(NotFinite) as caught,
         with_texts(["a", "x" * 500, "\x1b[31mred\r\n", "d", "e"], [7, 8, 9, 10, 11]),
@@ -163,7 +163,7 @@ EXTREME: list[dict[str, Any]] = [
     {"epochs": 0},
 ]
 OF_DNA: list[dict[str, Any]] = [
-    {"rank_top_m": 32},  # m = D
+    {"rank_top_m": 32},  # The number of dimensions.
     {"rank_top_m": 100_000},
     {"momentum": 0.9999, "coarse_weight": 1e3},
     {"temperature": 1e-3, "neighbours": 100_000, "batch_size": 1},
@@ -171,8 +171,10 @@ OF_DNA: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", [*EXTREME, *({"method": "dna", **changes} for changes in OF_DNA)], ids=str)
-def test_extreme_settings_end_in_numbers_or_in_one_sentence(quick: dict[str, object], changes: dict[str, Any]) -> None:
-    """Which of the two is fixed below for those that cannot work."""
+def test_extreme_settings_give_finite_results_or_one_sentence(
+    quick: dict[str, object], changes: dict[str, Any]
+) -> None:
+    """Only a learning rate of 1 may end in the sentence."""
     model = Discovery(6, **{**quick, "epochs": 1, **changes})
     if changes.get("learning_rate") == 1.0:
         with suppress(NotFinite):

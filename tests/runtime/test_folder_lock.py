@@ -72,7 +72,7 @@ def test_edits_and_updates_are_refused_too(run: Path, capsys: pytest.CaptureFixt
     assert "another process is at work on" in error
 
 
-def test_the_owner_may_ask_again_and_keeps_the_lock_until_the_outer_end(tmp_path: Path) -> None:
+def test_the_owner_may_lock_again_and_the_outer_block_releases_the_lock(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "run"
     with exclusive(folder):
         with exclusive(folder):
@@ -83,7 +83,7 @@ def test_the_owner_may_ask_again_and_keeps_the_lock_until_the_outer_end(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_came_into_the_folder_stays(tmp_path: Path) -> None:
+def test_files_in_the_folder_are_kept(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), exclusive(tmp_path / "run"):  # noqa: PT012
         (tmp_path / "run" / "result").write_text("")
         raise KeyboardInterrupt
@@ -96,7 +96,7 @@ def test_a_file_cannot_be_locked_as_a_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_trying_says_whether_the_folder_was_free(tmp_path: Path) -> None:
+def test_try_exclusive_says_whether_the_folder_was_free(tmp_path: Path) -> None:
     with holder(tmp_path), try_exclusive(tmp_path) as locked:
         assert not locked
     with try_exclusive(tmp_path) as locked:
@@ -106,7 +106,7 @@ def test_trying_says_whether_the_folder_was_free(tmp_path: Path) -> None:
     assert not (tmp_path / LOCK).exists()
 
 
-def test_waiting_has_an_end(tmp_path: Path) -> None:
+def test_waiting_ends_with_an_error(tmp_path: Path) -> None:
     with holder(tmp_path), pytest.raises(SubtaxaError, match="another process"), exclusive(tmp_path, wait=0.1):
         pass
 
@@ -122,7 +122,7 @@ for _ in range(40):
 """
 
 
-def test_those_who_wait_take_turns(tmp_path: Path) -> None:
+def test_waiting_processes_take_turns(tmp_path: Path) -> None:
     """Each owner removes the lock file. That must not let two waiting processes in at once."""
     counter = tmp_path / "counter"
     counter.write_text("0")

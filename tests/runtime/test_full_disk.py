@@ -1,4 +1,4 @@
-"""Small real disks that are full or read-only give one sentence, and earlier files remain usable."""
+"""A full or read-only disk gives one sentence, and earlier files stay usable. The tests use small real disks."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def same(first: Path, second: Path) -> bool:
     return all((first / n).read_bytes() == (second / n).read_bytes() for n in ("assignments.csv", "categories.csv"))
 
 
-def test_a_disk_that_is_full_at_any_point_stops_in_one_sentence_and_then_goes_on(
+def test_a_disk_that_is_full_at_any_point_gives_one_sentence_and_the_run_resumes(
     source: Path, whole: Path, tiny_encoder: str, disk: Disk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Sizes from almost nothing to enough, so that a different file does not fit each time."""
+    """The size of the disk grows from almost nothing, so that each time a different file does not fit."""
     out = disk.folder / "run"
     for kilobytes in (4, 150, 350, 550):
         disk.limit(kilobytes)
@@ -113,7 +113,7 @@ def test_an_old_run_survives_a_full_disk(
     assert len(Discovery.load(out).predict(["refund owed"])) == 1
 
 
-def test_an_edit_on_a_full_disk_is_not_made_at_all(whole: Path, disk: Disk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_on_a_full_disk_changes_nothing(whole: Path, disk: Disk, capsys: pytest.CaptureFixture[str]) -> None:
     """The edit log would fit but the report would not, so neither is changed."""
     out = Path(shutil.copytree(whole, disk.folder / "run"))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
@@ -126,7 +126,7 @@ def test_an_edit_on_a_full_disk_is_not_made_at_all(whole: Path, disk: Disk, caps
     assert Discovery.load(out).taxonomy_[0].name == "Mine"
 
 
-def test_a_read_only_folder_can_be_read_and_is_refused_for_writing(
+def test_a_read_only_folder_can_be_read_but_not_written(
     source: Path, whole: Path, tiny_encoder: str, disk: Disk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = Path(shutil.copytree(whole, disk.folder / "run"))
@@ -142,7 +142,7 @@ def test_a_read_only_folder_can_be_read_and_is_refused_for_writing(
     assert main(["info", str(out)]) == 0
 
 
-def test_a_run_folder_that_vanishes_is_one_sentence(
+def test_a_run_folder_that_vanishes_gives_one_sentence(
     source: Path,
     tiny_encoder: str,
     tmp_path: Path,
@@ -161,7 +161,7 @@ def test_a_run_folder_that_vanishes_is_one_sentence(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
-def test_a_truncated_encoder_is_one_sentence(
+def test_a_truncated_encoder_gives_one_sentence(
     source: Path, tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float
 ) -> None:
     torn = Path(shutil.copytree(tiny_encoder, tmp_path / "torn"))
@@ -172,7 +172,7 @@ def test_a_truncated_encoder_is_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_an_input_that_vanishes_is_one_sentence(
+def test_an_input_that_vanishes_gives_one_sentence(
     tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = refused(capsys, discover(tmp_path / "gone.csv", tmp_path / "run", tiny_encoder, "--resume"))
@@ -180,7 +180,7 @@ def test_an_input_that_vanishes_is_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_damaged_checkpoint_is_passed_over_and_the_result_is_the_same(
+def test_a_damaged_checkpoint_is_ignored_and_the_result_is_the_same(
     source: Path,
     tiny_encoder: str,
     tmp_path: Path,

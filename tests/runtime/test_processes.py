@@ -1,4 +1,4 @@
-"""Two real processes, started by torchrun and connected through gloo, compared with one."""
+"""Training in two real processes, started by torchrun and connected by gloo, compared with training in one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.jo
 
 @pytest.fixture(scope="module")
 def pair(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
-    """All tensors of each of two processes that trained together."""
+    """The tensors of each of two processes that trained together."""
     folder = tmp_path_factory.mktemp("pair")
     command = [*TORCHRUN, str(HELPERS / "two_processes.py"), tiny_encoder, str(folder)]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
@@ -39,7 +39,7 @@ def pair(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> list[di
 
 @pytest.fixture(scope="module")
 def alone(tiny_encoder: str) -> dict[str, torch.Tensor]:
-    """The tensors of the default method, trained by this process."""
+    """The tensors of the default method, trained in this process alone."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     found = trained(tiny_encoder, "soft-dna")
@@ -63,11 +63,11 @@ def test_the_first_neighbours_are_exactly_those_of_one_process(
     for key, value in ours.items():
         assert torch.equal(pair[0][key], value), key
     lost = (~ours["soft-dna/first/reciprocal"]).float().mean()
-    assert 0 < lost < 0.9  # the filter had something to do
+    assert 0 < lost < 0.9  # The filter removed some neighbours.
 
 
 def test_two_processes_learn_what_one_does(pair: list[dict[str, torch.Tensor]], alone: dict[str, torch.Tensor]) -> None:
-    """They augment differently: the difference is that of another seed, not of another optimum."""
+    """Their augmentations differ, so the results differ as between two seeds."""
     torch.testing.assert_close(pair[0]["soft-dna/loss"], alone["soft-dna/loss"], rtol=0, atol=0.3)
     assert pair[0]["soft-dna/loss"][1] < pair[0]["soft-dna/loss"][0]
     assert not torch.equal(pair[0]["soft-dna/queue"], alone["soft-dna/queue"])
@@ -84,7 +84,7 @@ def test_in_one_process_there_is_nothing_to_share() -> None:
         assert not processes.any_process(False)
 
 
-def test_one_machine_imports_no_engine() -> None:
+def test_a_local_run_imports_no_engine() -> None:
     look = "import sys, subtaxa.cli, subtaxa.discovery; print({'ray', 'pyspark'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", look], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
@@ -135,7 +135,7 @@ def test_stopped_processes_save_once_and_resume_together(source: Path, tiny_enco
     assert score(fine, found).acc > 95
 
 
-def test_a_user_error_is_one_sentence_from_one_process(tmp_path: Path) -> None:
+def test_only_one_process_reports_a_user_error(tmp_path: Path) -> None:
     missing = ["-m", "subtaxa", "discover", str(tmp_path / "none.csv"), "--out", str(tmp_path / "run")]
     done = subprocess.run([*TORCHRUN, *missing], env=ENVIRONMENT, capture_output=True, text=True, timeout=100)
     assert done.returncode != 0
@@ -152,6 +152,6 @@ def test_only_discover_runs_in_several_processes(
     assert "leave torchrun out" in refused(capsys, ["discover", "x.csv", "--out", "y", "--engine", "ray"])
 
 
-def test_options_of_a_cluster_need_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cluster_options_need_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     assert "add --engine ray" in refused(capsys, ["discover", "x.csv", "--out", "y", "--workers", "2"])
     assert "add --engine ray" in refused(capsys, ["assign", "run", "x.csv", "--out", "y", "--address", "here"])

@@ -13,7 +13,7 @@ from subtaxa.runtime.progress import LineProgress, Progress, RichProgress, durat
 
 
 class Clock:
-    """A clock that moves when told."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -36,14 +36,14 @@ def test_a_line_every_ten_seconds_with_the_time_left(clock: Clock) -> None:
         step.advance(10)
         assert out.getvalue() == ""
         clock.now += 15
-        step.advance(15)  # 25 in 20 s: 75 more take 60 s
+        step.advance(15)  # 25 took 20 s, so the remaining 75 take 60 s.
         assert out.getvalue() == "Training: 25 %, about 60 s left\n"
         clock.now += 9
         step.advance(5)
         assert out.getvalue().count("\n") == 1
         clock.now += 171
         step.note("epoch 2 of 3: loss 1.5")
-        step.advance(20)  # 50 in 200 s
+        step.advance(20)  # 50 took 200 s.
         assert out.getvalue().splitlines()[1:] == ["Training: 50 %, about 3 min left, epoch 2 of 3: loss 1.5"]
     assert out.getvalue().splitlines()[2:] == ["Training: 3 min"]
 
@@ -83,9 +83,7 @@ def test_lines_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "hello\n")
 
 
-def test_the_silent_reporter_prints_nothing_and_keeps_the_timings(
-    clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_silent_progress_prints_nothing_and_keeps_the_timings(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     silent = Progress()
     silent.say("not heard")
     for seconds in (30, 12.3456):
@@ -115,14 +113,14 @@ def test_duration(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
-def test_the_reporter_fits_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kind_of_progress_depends_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for terminal, kind in ((True, RichProgress), (False, LineProgress)):
         monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda answer=terminal: answer, write=len))
         assert type(progress_for(quiet=False)) is kind
         assert type(progress_for(quiet=True)) is Progress
 
 
-def test_the_bar_shows_names_as_they_are_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_shows_names_without_markup_and_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.console import Console
 
     out = io.StringIO()

@@ -96,7 +96,7 @@ def test_an_error_inside_a_shield_lifts_it() -> None:
         send(signal.SIGINT)
 
 
-def test_the_handlers_of_before_come_back(handlers: dict[int, object]) -> None:
+def test_the_previous_handlers_are_restored(handlers: dict[int, object]) -> None:
     with Interrupts():
         assert all(current()[number] is not handler for number, handler in handlers.items())
     assert current() == handlers
@@ -104,7 +104,7 @@ def test_the_handlers_of_before_come_back(handlers: dict[int, object]) -> None:
         send(signal.SIGINT)
 
 
-def test_the_handlers_come_back_after_an_error_and_after_a_stop(handlers: dict[int, object]) -> None:
+def test_the_previous_handlers_are_restored_after_an_error_and_after_a_stop(handlers: dict[int, object]) -> None:
     for kind in (RuntimeError, Stopped):
         with pytest.raises(kind), Interrupts():
             raise kind
@@ -114,7 +114,7 @@ def test_the_handlers_come_back_after_an_error_and_after_a_stop(handlers: dict[i
     assert current() == handlers
 
 
-def test_outside_the_main_thread_the_signals_are_left_alone(handlers: dict[int, object]) -> None:
+def test_signals_are_not_handled_outside_the_main_thread(handlers: dict[int, object]) -> None:
     seen: list[object] = []
 
     def work() -> None:
@@ -127,12 +127,12 @@ def test_outside_the_main_thread_the_signals_are_left_alone(handlers: dict[int, 
     assert seen == [handlers]
 
 
-def test_stopped_is_a_control_c_unless_told() -> None:
+def test_stopped_means_ctrl_c_by_default() -> None:
     assert Stopped().signal_number == signal.SIGINT
     assert str(Stopped(signal.SIGTERM)) == "stopped by SIGTERM"
 
 
-DEAF = """
+BUSY = """
 import time
 from subtaxa.runtime.signals import Interrupts, force_exit_after_signal
 with force_exit_after_signal("subtaxa: stopped", 0.3), Interrupts() as interrupts, interrupts.shielded():
@@ -142,8 +142,8 @@ with force_exit_after_signal("subtaxa: stopped", 0.3), Interrupts() as interrupt
 
 
 @both
-def test_a_process_that_does_not_hear_ends_all_the_same(number: int) -> None:
-    process = subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def test_a_process_that_handles_no_signals_is_ended(number: int) -> None:
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
@@ -151,7 +151,7 @@ def test_a_process_that_does_not_hear_ends_all_the_same(number: int) -> None:
     assert process.returncode == 128 + number
 
 
-def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
+def test_no_exit_is_forced_without_a_signal_or_after_the_block() -> None:
     before = threading.active_count()
     with force_exit_after_signal("never", 0.0):
         pass
@@ -165,7 +165,7 @@ def test_without_a_signal_and_after_the_stretch_nothing_ends() -> None:
 
 
 @both
-def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(
+def test_an_error_that_a_library_raises_after_a_signal_counts_as_a_stop(
     number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def library(options: object) -> None:
@@ -180,7 +180,7 @@ def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(
     assert capsys.readouterr().err == "subtaxa: stopped\n"
 
 
-def test_an_error_without_a_signal_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_a_signal_is_not_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(options: object) -> None:
         raise TypeError("cannot compare")
 

@@ -1,7 +1,7 @@
-"""What leaves the program: nothing that drives a terminal, files with the user's umask, and not a byte to the network.
+"""The output is harmless: no control sequences, files that follow the user's umask, and no network traffic.
 
-Cells that a spreadsheet would run are in test_storage.py and test_cli.py, the page's escaping in test_report.py and
-test_report_page.py.
+Tests of spreadsheet formulas are in tests/data/test_tables.py and tests/cli/test_main.py. Tests of the report's
+escaping are in tests/report/.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def harmless(text: str) -> bool:
 
 @settings(max_examples=50, derandomize=True, deadline=None, database=None)
 @given(st.text() | st.text("\x1b[]0;m\x07\x9b\u202ea\n\t"))
-def test_printable_lets_no_control_through(text: str) -> None:
+def test_printable_removes_control_characters(text: str) -> None:
     shown = printable(text)
     assert harmless(shown)
     assert len(shown) == len(text)
     assert printable(shown) == shown
 
 
-def test_only_two_files_print_and_each_through_one_door() -> None:
-    """What is not printed elsewhere cannot be printed unsafely elsewhere."""
+def test_only_two_modules_print() -> None:
+    """Both make the text printable first, so no other module can print unsafe text."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -64,7 +64,7 @@ def test_only_two_files_print_and_each_through_one_door() -> None:
     assert found == []
 
 
-def evil_run(folder: Path) -> Path:
+def hostile_run(folder: Path) -> Path:
     """A run whose labels, names, source and texts all hold escape sequences."""
     write_run(folder)
     for name in (layout.TAXONOMY, layout.RUN, "assignments.csv"):
@@ -77,14 +77,14 @@ def evil_run(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("options", [[], ["--outliers"]])
-def test_info_of_an_evil_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
-    assert main(["info", str(evil_run(tmp_path / f"run{EVIL}".replace("\0", ""))), *options]) == 0
+def test_info_of_a_hostile_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    assert main(["info", str(hostile_run(tmp_path / f"run{EVIL}".replace("\0", ""))), *options]) == 0
     shown = capsys.readouterr()
     assert "parcel\N{REPLACEMENT CHARACTER}" in shown.out
     assert harmless(shown.out + shown.err)
 
 
-def test_errors_about_evil_things(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_about_hostile_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / f"{EVIL}.csv"
     path.write_text(f'text{EVIL[:-1]},"label{EVIL}",z\nx,a,b\n', newline="")
     out = ["--out", str(tmp_path / f"run{EVIL}")]
@@ -123,7 +123,7 @@ def test_a_table_on_a_terminal_is_printable() -> None:
     assert sink.getvalue().decode().endswith(",é\n")
 
 
-def test_a_stream_without_the_letters_gets_question_marks() -> None:
+def test_letters_that_the_stream_cannot_encode_become_question_marks() -> None:
     narrow = io.TextIOWrapper(io.BytesIO(), "ascii")
     terminal.say(str(CATEGORIES), narrow)
     assert b"?? refund  1" in narrow.buffer.getvalue()  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def test_a_stream_without_the_letters_gets_question_marks() -> None:
 FIT = """
 import os, socket, sys
 def refuse(*_, **__):
-    os._exit(99)  # the network was used: no library can catch this
+    os._exit(99)  # The network was used. No library can catch this exit.
 class Refused(socket.socket):
     __init__ = refuse
 socket.socket, socket.create_connection, socket.getaddrinfo = Refused, refuse, refuse
@@ -145,7 +145,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 def test_a_run_needs_no_network_and_its_files_follow_the_umask(tmp_path: Path, tiny_encoder: str) -> None:
-    """The whole of discover, offline by force and without being told so, in a home that has nothing cached."""
+    """Run discover without a network and with an empty home folder. No setting says that it is offline."""
     umask = 0o027
     texts, labels, _ = planted_corpus(10)
     with (tmp_path / "a.csv").open("w", newline="") as file:
@@ -173,7 +173,7 @@ def test_single_files_follow_the_umask(tmp_path: Path, umask: int) -> None:
 
 
 def test_there_is_no_telemetry() -> None:
-    """Only the command that names categories by a language model can open a connection."""
+    """Only `subtaxa name`, which asks a language model, can open a connection."""
     found = set()
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -23,7 +23,7 @@ def threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_what_is_read_agrees(tiny_encoder: str) -> None:
+def test_features_agree(tiny_encoder: str) -> None:
     encoder, found = SentenceEncoder(tiny_encoder), []
     for count in (1, 2):
         torch.set_num_threads(count)
@@ -31,7 +31,7 @@ def test_what_is_read_agrees(tiny_encoder: str) -> None:
     np.testing.assert_allclose(*found, rtol=0, atol=READ)
 
 
-def test_what_is_found_agrees(quick: dict[str, object]) -> None:
+def test_categories_agree(quick: dict[str, object]) -> None:
     found = []
     for count in (1, 2):
         torch.set_num_threads(count)

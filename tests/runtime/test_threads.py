@@ -1,4 +1,4 @@
-"""Batches in threads keep the order and the errors of a plain loop, and give the same features."""
+"""`map_in_threads` keeps the order and the errors of a plain loop and gives the same features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_two_items_are_worked_on_at_once_and_come_in_their_order() -> None:
+def test_two_items_are_processed_at_once_and_returned_in_order() -> None:
     both = threading.Barrier(2)
 
     def work(item: int) -> tuple[int, int, bool]:
@@ -34,7 +34,7 @@ def test_two_items_are_worked_on_at_once_and_come_in_their_order() -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_an_error_comes_through_and_the_threads_are_as_before() -> None:
+def test_an_error_is_raised_and_the_number_of_threads_is_restored() -> None:
     def work(item: int) -> int:
         return 1 // (item - 3)
 
@@ -43,7 +43,7 @@ def test_an_error_comes_through_and_the_threads_are_as_before() -> None:
     assert torch.get_num_threads() == 2
 
 
-def test_one_thread_works_where_it_is_called() -> None:
+def test_with_one_thread_the_work_is_done_in_the_caller() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

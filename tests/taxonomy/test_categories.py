@@ -1,4 +1,4 @@
-"""The taxonomy as a sequence, a tree, a frame and a dictionary."""
+"""The taxonomy as a sequence, a tree, a DataFrame and dictionaries."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_round_trip_through_json() -> None:
 
 
 @pytest.mark.parametrize("missing", ["id", "parent", "name", "keywords", "examples", "size"])
-def test_a_row_with_something_missing_is_an_error(missing: str) -> None:
+def test_a_row_without_a_required_key_is_an_error(missing: str) -> None:
     row = {key: value for key, value in TAXONOMY.to_dict()[0].items() if key != missing}
     with pytest.raises(KeyError):
         Taxonomy.from_dict([row])

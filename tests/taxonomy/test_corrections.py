@@ -1,4 +1,4 @@
-"""Corrections from the report's page: checked, then carried out as edits, all or none."""
+"""Corrections from the report: they are checked and then applied as edits, all or none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(saved: Path, tmp_path: Path) -> Path:
 
 
 def written(folder: Path, *corrections: dict[str, Any], **other: Any) -> str:
-    """A file as the page gives it."""
+    """A file as downloaded from the report."""
     path = folder.parent / "corrections.json"
     known = reading.read_run(folder)["data"]["fingerprint"]
     content = {CORRECTIONS: 1, "run": known, "edits": 0, "corrections": list(corrections)} | other
@@ -71,8 +71,7 @@ def test_all_kinds_in_one_file(run: Path, capsys: pytest.CaptureFixture[str]) ->
     assert list(Discovery.load(run).taxonomy_) == list(model.taxonomy_)
 
 
-def test_the_same_as_edits_one_by_one(run: Path, saved: Path) -> None:
-    """A file gives what the single commands give."""
+def test_a_file_gives_the_same_result_as_single_commands(run: Path, saved: Path) -> None:
     model = Discovery.load(saved)
     a, b = model.taxonomy_.children("access")
     model.taxonomy_.rename(a.id, "locks")
@@ -102,7 +101,7 @@ def test_a_wrong_text_goes_to_the_next_best_category_of_its_label(run: Path) -> 
     assert (after.labels_[others] == model.labels_[others]).all()
 
 
-def test_one_that_cannot_be_made_and_none_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_if_one_correction_is_impossible_none_is_applied(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, before = Discovery.load(run), contents(run)
     money, post = model.taxonomy_.children("money")[0].id, model.taxonomy_.children("post")[0].id
     good = {"do": "rename", "category": money, "name": "fine"}
@@ -128,7 +127,7 @@ def test_one_that_cannot_be_made_and_none_is(run: Path, capsys: pytest.CaptureFi
         assert contents(run) == before
 
 
-def test_files_that_are_no_corrections_of_this_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_corrections_of_this_run_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, path = contents(run), run.parent / "corrections.json"
 
     def error(content: str) -> str:

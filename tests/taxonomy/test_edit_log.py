@@ -1,5 +1,4 @@
-"""Edits of a result: what they change, what they refuse, that they can be replayed and taken back, and that `assign`
-follows them."""
+"""Edits of a run: what they change, what they refuse, replay and undo, and their effect on `assign`."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def saved(quick: dict[str, object], tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def run(saved: Path, tmp_path: Path) -> Path:
-    """A run folder of one's own."""
+    """A copy of the run folder that the test may change."""
     return Path(shutil.copytree(saved, tmp_path / "run"))
 
 
@@ -64,7 +63,7 @@ def children(model: Discovery, label: str) -> list[Category]:
 
 
 def consistent(model: Discovery) -> None:
-    """Sizes, names, order and filing belong together, and every text stays below its label."""
+    """Check that sizes, names, order and assignments agree, and that every text is below its label."""
     taxonomy = model.taxonomy_
     assert len({c.id for c in taxonomy}) == len(taxonomy) == len(model.clusters_)
     assert len({(c.parent, c.name) for c in taxonomy}) == len(taxonomy)
@@ -76,12 +75,12 @@ def consistent(model: Discovery) -> None:
     assert [(c.parent, -c.size) for c in taxonomy] == sorted((c.parent, -c.size) for c in taxonomy)
     assert model.predict(model.data_.texts, model.data_.labels).tolist() == model.labels_.tolist()
     assert model.predict(model.data_.texts).tolist() == model.labels_.tolist()
-    likely = model.predict_proba(model.data_.texts[:5])
-    assert likely.shape == (5, len(taxonomy))
-    np.testing.assert_allclose(likely.sum(1), 1)
+    probability = model.predict_proba(model.data_.texts[:5])
+    assert probability.shape == (5, len(taxonomy))
+    np.testing.assert_allclose(probability.sum(1), 1)
 
 
-def test_merge_keeps_the_first_id_and_the_rest_as_it_is(run: Path) -> None:
+def test_merge_keeps_the_first_id_and_changes_nothing_else(run: Path) -> None:
     model = Discovery.load(run)
     one, two, three = children(model, "money")
     before = model.labels_.copy()
@@ -94,7 +93,7 @@ def test_merge_keeps_the_first_id_and_the_rest_as_it_is(run: Path) -> None:
     consistent(model)
 
 
-def test_split_by_number_gives_new_ids_and_the_largest_part_keeps_its(run: Path) -> None:
+def test_split_by_number_gives_new_ids_but_the_largest_part_keeps_its_id(run: Path) -> None:
     model = Discovery.load(run)
     old = children(model, "post")[0]
     model.taxonomy_.split(old.name, into=3)
@@ -106,7 +105,7 @@ def test_split_by_number_gives_new_ids_and_the_largest_part_keeps_its(run: Path)
     consistent(model)
 
 
-def test_split_finds_what_was_merged(run: Path) -> None:
+def test_split_restores_merged_categories(run: Path) -> None:
     model = Discovery.load(run)
     before = model.labels_.copy()
     first, second = (c.id for c in children(model, "access"))
@@ -119,13 +118,13 @@ def test_split_finds_what_was_merged(run: Path) -> None:
 
 
 @pytest.mark.parametrize("into", [None, 2])
-def test_split_does_not_take_a_stray_text_for_a_part(into: int | None) -> None:
+def test_split_does_not_make_a_part_of_a_stray_text(into: int | None) -> None:
     middle, apart, elsewhere = np.eye(24, dtype=np.float32)[:3]
     rng = np.random.default_rng(0)
     centres = np.stack([middle + 0.3 * apart, middle - 0.3 * apart, elsewhere])
     truth = np.repeat([0, 1, 2], [60, 40, 1])
     features = unit(centres[truth] + 0.1 * rng.normal(size=(101, 24)).astype(np.float32))
-    filing = WorkingTaxonomy(
+    working = WorkingTaxonomy(
         texts=[f"text {i}" for i in range(101)],
         labels=["label"] * 101,
         rows=np.arange(2, 103),
@@ -134,11 +133,12 @@ def test_split_does_not_take_a_stray_text_for_a_part(into: int | None) -> None:
         categories={0: Category(0, "label", "all", (), (), 101)},
         centroids={0: features.mean(0)},
     )
-    parts = [set(part["rows"]) - {102} for part in edits.split(filing, 0, into)["parts"]]  # 102 is the stray one
+    stray = {102}
+    parts = [set(part["rows"]) - stray for part in edits.split(working, 0, into)["parts"]]
     assert parts == [set(range(2, 62)), set(range(62, 102))]
 
 
-def test_a_name_given_by_a_person_outlives_other_edits(run: Path) -> None:
+def test_a_name_given_by_a_person_survives_other_edits(run: Path) -> None:
     model = Discovery.load(run)
     one, two, three = children(model, "money")
     model.taxonomy_.rename(two.id, "  Money \n back ")
@@ -151,7 +151,7 @@ def test_a_name_given_by_a_person_outlives_other_edits(run: Path) -> None:
     consistent(model)
 
 
-def test_moved_texts_are_predicted_where_they_were_moved(run: Path) -> None:
+def test_moved_texts_are_predicted_in_their_new_category(run: Path) -> None:
     model = Discovery.load(run)
     one, two, _ = children(model, "money")
     rows = [model.data_.rows[i] for i in np.flatnonzero(model.labels_ == two.id)[:3]]
@@ -163,7 +163,7 @@ def test_moved_texts_are_predicted_where_they_were_moved(run: Path) -> None:
     consistent(model)
 
 
-def test_a_category_whose_last_text_has_moved_is_gone(run: Path) -> None:
+def test_a_category_without_texts_is_removed(run: Path) -> None:
     model = Discovery.load(run)
     one, two, _ = children(model, "money")
     model.taxonomy_.move([model.data_.rows[i] for i in np.flatnonzero(model.labels_ == two.id)], one.id)
@@ -172,7 +172,7 @@ def test_a_category_whose_last_text_has_moved_is_gone(run: Path) -> None:
 
 
 def some_edits(model: Discovery) -> None:
-    """One of each kind."""
+    """Apply one edit of each kind."""
     one, two, three = children(model, "money")
     model.taxonomy_.merge(one.id, three.id)
     model.taxonomy_.split(one.id)
@@ -180,7 +180,7 @@ def some_edits(model: Discovery) -> None:
     model.taxonomy_.move([model.data_.rows[int(np.flatnonzero(model.labels_ == two.id)[0])]], one.id)
 
 
-def test_undo_step_by_step_leads_back(run: Path) -> None:
+def test_undo_restores_every_earlier_state(run: Path) -> None:
     model = Discovery.load(run)
     states = [state(model)]
     for change in (
@@ -198,7 +198,7 @@ def test_undo_step_by_step_leads_back(run: Path) -> None:
     assert [edit["do"] for edit in model.edits_] == ["split", "rename", "merge", "undo", "undo", "undo"]
 
 
-def test_ids_are_not_used_again_after_an_undo(run: Path) -> None:
+def test_ids_are_not_reused_after_an_undo(run: Path) -> None:
     model = Discovery.load(run)
     model.taxonomy_.split(0, 2)
     model.taxonomy_.undo()
@@ -216,7 +216,7 @@ def test_an_edited_model_survives_save_and_load(run: Path, tmp_path: Path) -> No
     consistent(again)
 
 
-def test_commands_write_what_they_say_and_assign_follows(
+def test_commands_update_the_tables_and_assign_uses_the_edits(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, two, _ = children(Discovery.load(run), "money")
@@ -278,7 +278,7 @@ def test_the_log_grows_line_by_line(run: Path) -> None:
         (["undo", "RUN/model"], "is not a finished run"),
     ],
 )
-def test_a_bad_edit_is_one_sentence_and_changes_nothing(
+def test_a_bad_edit_gives_one_sentence_and_changes_nothing(
     run: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
@@ -302,8 +302,9 @@ def test_a_taken_name_is_refused(run: Path) -> None:
     one, two, _ = children(model, "money")
     with pytest.raises(InputError, match="choose another name"):
         model.taxonomy_.rename(one.id, two.name)
-    model.taxonomy_.rename(one.id, one.name)  # its own is no other's
-    model.taxonomy_.rename(one.id, children(model, "post")[0].name)  # another label may have the same
+    model.taxonomy_.rename(one.id, one.name)  # A category may keep its own name.
+    other_label = children(model, "post")[0]
+    model.taxonomy_.rename(one.id, other_label.name)  # Names may repeat across labels.
 
 
 @pytest.mark.parametrize(
@@ -324,19 +325,19 @@ def test_a_taken_name_is_refused(run: Path) -> None:
         '{"edit": 1, "says": "", "do": "name", "category": 0, "name": "x"}',
     ],
 )
-def test_a_damaged_log_is_told_in_a_sentence(run: Path, line: str) -> None:
+def test_a_damaged_log_gives_one_sentence(run: Path, line: str) -> None:
     shutil.copy(run / layout.TAXONOMY, run / layout.TRAINED)
     (run / layout.EDITS).write_text(line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"edits\.jsonl|no edit to undo"):
         Discovery.load(run)
 
 
-def test_a_taxonomy_without_a_model_says_so() -> None:
+def test_a_taxonomy_without_an_estimator_cannot_be_edited() -> None:
     with pytest.raises(SubtaxaError, match="belongs to no estimator"):
         Taxonomy(()).undo()
 
 
-def test_names_that_two_categories_share_need_their_label() -> None:
+def test_a_name_of_two_categories_needs_the_label() -> None:
     same = Taxonomy(tuple(Category(i, label, "Other", (), (), 1) for i, label in enumerate(["a", "b"])))
     assert edits.find_category(same, "B/other") == 1
     assert edits.find_category(same, "0") == 0

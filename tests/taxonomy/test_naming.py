@@ -1,4 +1,4 @@
-"""Names: the numbers behind them by hand, no two siblings alike, and every script and oddity of text survived."""
+"""Names: scores computed by hand, different names for siblings, and all scripts and unusual texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def words_of(found: list[Words]) -> set[str]:
 
 
 def test_class_tfidf_by_hand() -> None:
-    """Class 0 holds two texts, class 1 one. tf: share of texts; idf: log(1 + 2 / Σ shares); 1.4 for two words."""
+    """Class 0 has two texts, class 1 has one. tf is the share of texts, idf is log(1 + 2 / Σ shares).
+
+    Phrases of two words count 1.4 times.
+    """
     phrases, scores = class_tfidf(["red apple", "Red pear", "blue apple"], np.array([0, 0, 1]), 2)
     found = {phrase: scores[:, i].tolist() for i, phrase in enumerate(phrases.tolist())}
     assert found == {
@@ -40,21 +43,21 @@ def test_class_tfidf_by_hand() -> None:
     }
 
 
-def test_a_phrase_counts_once_per_text_and_three_words_count_1_8() -> None:
+def test_a_phrase_counts_once_per_text_and_three_words_have_weight_1_8() -> None:
     phrases, scores = class_tfidf(["spam spam spam eggs ham", "tea"], np.array([0, 1]), 2)
     found = dict(zip(phrases.tolist(), scores[0].tolist(), strict=True))
     assert found["spam"] == pytest.approx(math.log(3))
     assert found["spam eggs ham"] == pytest.approx(1.8 * math.log(3))
 
 
-def test_large_classes_do_not_drown_small_ones() -> None:
+def test_large_classes_do_not_dominate_small_ones() -> None:
     """The share of a class's texts counts, not the number of texts."""
     phrases, scores = class_tfidf(["cat"] * 40 + ["dog"], np.array([0] * 40 + [1]), 2)
     assert phrases.tolist() == ["cat", "dog"]
     assert scores[0, 0] == pytest.approx(scores[1, 1])
 
 
-def test_the_telling_words_make_the_name() -> None:
+def test_the_name_consists_of_distinctive_words() -> None:
     found = named(
         ["please reset my password", "I forgot my password", "the password is wrong"],
         ["where is my parcel", "my parcel is late", "parcel not delivered"],
@@ -75,7 +78,7 @@ def test_no_stop_word_and_no_number_is_in_a_keyword() -> None:
 
 
 def test_siblings_never_share_a_name() -> None:
-    """Five categories with the very same texts have nothing that tells them apart but a number."""
+    """Five categories with the same texts differ only by a number."""
     for texts in (
         ["red apple pie"] * 3,
         ["apple"],
@@ -92,12 +95,12 @@ def test_categories_of_different_labels_may_share_a_name() -> None:
     assert [words.name for words in found[:2]] == [words.name for words in found[2:]]
 
 
-def test_names_belong_to_their_categories_whatever_the_order_of_the_parents() -> None:
+def test_names_belong_to_their_categories_in_any_order_of_the_parents() -> None:
     found = named(["apple"], ["brick"], ["cloud"], ["drum"], parents=[1, 0, 1, 0])
     assert [words.name for words in found] == ["apple", "brick", "cloud", "drum"]
 
 
-def test_keywords_each_say_something_new() -> None:
+def test_no_keyword_repeats_another() -> None:
     found = named(["alarm alarms alarming set alarm clock charge charged charges"], ["tea"])[0]
     stems = [word[:5] for phrase in found.keywords for word in phrase.split()]
     assert len(stems) == len(set(stems))
@@ -112,7 +115,7 @@ def test_only_child_is_named_against_all_other_texts() -> None:
     )
     assert "parcel" in found[0].keywords[0]
     assert "password" in found[1].keywords[0]
-    assert "order" not in found[0].keywords  # it is in all texts
+    assert "order" not in found[0].keywords  # All texts contain it.
 
 
 def test_only_child_of_the_only_label_has_a_name() -> None:
@@ -132,7 +135,7 @@ def test_one_category_without_words_among_others() -> None:
     assert found[1].name == "category 2"
 
 
-def test_a_text_that_reads_like_a_number_name_keeps_names_apart() -> None:
+def test_names_differ_even_if_a_text_looks_like_a_numbered_name() -> None:
     found = named(["category"], ["😀"], ["category"])
     assert len({words.name for words in found}) == 3
 
@@ -165,7 +168,7 @@ def test_keywords_are_whole_words_in_every_script_with_spaces(script: str, first
         (["パスワードを忘れました", "パスワードの再設定"], ["請求書が届かない", "請求書の再発行"]),
     ],
 )
-def test_scripts_without_spaces_are_named_by_pieces_of_the_text(first: list[str], second: list[str]) -> None:
+def test_scripts_without_spaces_are_named_by_pairs_of_characters(first: list[str], second: list[str]) -> None:
     found = named(first, second)
     for words, texts in zip(found, (first, second), strict=True):
         assert words.keywords
@@ -179,8 +182,8 @@ def test_names_are_short() -> None:
     assert all(len(words.name) <= LONGEST for words in found)
 
 
-def test_names_stay_short_when_siblings_begin_with_the_same_endless_words() -> None:
-    """As from encoded attachments: words of 500 letters that differ only at the end."""
+def test_names_stay_short_when_siblings_begin_with_the_same_very_long_words() -> None:
+    """Words of 500 letters that differ only at the end, as in encoded attachments."""
     endless = ["x" * 500 + tail for tail in "abc"] + ["y" * 500 + tail for tail in "abc"]
     for categories in ([[word] for word in endless], [endless] * 4):
         found = named(*categories)
@@ -200,8 +203,8 @@ def test_a_name_that_is_cut_does_not_end_in_a_space() -> None:
     assert found[0].name == found[0].name.strip()
 
 
-def test_many_texts_need_a_word_twice() -> None:
-    """From 50 texts on, a word of a single text is chance."""
+def test_among_many_texts_a_word_must_occur_twice() -> None:
+    """From 50 texts on, a word that only one text contains is ignored."""
     rows = [f"parcel unique{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
     assert named(rows, ["password reset"] * 5)[0].keywords == ("parcel",)
 
@@ -216,8 +219,8 @@ def test_representatives_are_distinct_and_nearest_first() -> None:
     assert representatives(texts, features, np.array([], dtype=np.int64), centre) == ()
 
 
-def test_representatives_look_past_many_copies_of_one_text() -> None:
-    """A canned message that makes up the middle of a category is one example, not all of them."""
+def test_representatives_skip_copies_of_one_text() -> None:
+    """A canned message that occurs often near the centroid is one example, not all of them."""
     texts = ["canned"] * 200 + [f"other {i}" for i in range(10)]
     features = unit_rows(np.array([[1.0, 0.0]] * 200 + [[1.0, 0.1 * (i + 1)] for i in range(10)]))
     found = representatives(texts, features, np.arange(210), np.array([1.0, 0.0], dtype=np.float32))

@@ -1,4 +1,4 @@
-"""New texts for a run: filed, kept, and where they keep to themselves, proposed as new categories."""
+"""New texts for a run: they are assigned and kept, and new categories are proposed for groups that fit none."""
 
 from __future__ import annotations
 
@@ -65,12 +65,13 @@ def test_categories_keep_ids_names_and_texts_and_a_new_one_is_proposed(
     assert (inside == "invoice").mean() > 0.9
     assert len(inside) >= 15
     assert main(["split", str(run), str(person), "--into", "2", "--quiet"]) == 0
-    assert Discovery.load(run).taxonomy_.by_id()[person].name == "Parcels"  # the person's name is kept for good
+    assert Discovery.load(run).taxonomy_.by_id()[person].name == "Parcels"  # A name from a person is final.
     assert main(["undo", str(run), "--quiet"]) == 0
-    assert "no edit to undo" in refused(capsys, ["undo", str(run), "--quiet"])  # undo stops at the update
+    # Edits before the update cannot be undone.
+    assert "no edit to undo" in refused(capsys, ["undo", str(run), "--quiet"])
     assert main(["update", str(run), str(more), "--label", "team", "--quiet"]) == 0
     past = [json.loads(line)["says"] for line in (run / "edits-before.jsonl").read_text("utf-8").splitlines()]
-    assert [says.split()[0] for says in past] == ["rename", "split", "undo:"]  # but nothing is forgotten
+    assert [says.split()[0] for says in past] == ["rename", "split", "undo:"]  # But the log keeps them.
 
 
 def test_an_updated_run_assigns_and_can_be_edited(run: Path, more: Path, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_an_updated_run_assigns_and_can_be_edited(run: Path, more: Path, tmp_pat
         assert str(second) not in {row["category_id"] for row in csv.DictReader(file)}
 
 
-def test_ids_are_not_used_again_after_an_update(run: Path, more: Path) -> None:
+def test_ids_are_not_reused_after_an_update(run: Path, more: Path) -> None:
     model = Discovery.load(run)
     label = "money"
     first = model.taxonomy_.children(label)[0].id
@@ -107,6 +108,15 @@ def test_texts_of_known_categories_propose_nothing(run: Path) -> None:
     assert done.n_assigned == len(some)
 
 
+def test_a_single_new_text_is_counted_in_the_singular(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text("text\nparcel lost\n", encoding="utf-8")
+    assert main(["update", str(run), str(file), "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("1 new text added to existing categories; open ")
+
+
 def test_bad_updates_change_nothing(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     empty, strange = tmp_path / "empty.csv", tmp_path / "strange.csv"
@@ -118,17 +128,17 @@ def test_bad_updates_change_nothing(run: Path, tmp_path: Path, capsys: pytest.Ca
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def test_only_new_texts_that_keep_to_themselves_make_a_category() -> None:
+def test_only_a_separate_group_of_new_texts_becomes_a_category() -> None:
     data = blobs([[60, 60], [80, 30]], spread=0.1, dim=16)
     new = np.arange(len(data.truth)) % 4 == 0
-    new |= data.truth == 3  # all of this one are new
+    new |= data.truth == 3  # All texts of this category are new.
     found = new_categories(data.features[~new], data.labels[~new], data.features[new], data.labels[new], 5)
     assert [sorted(set(data.truth[new][positions].tolist())) for positions in found] == [[3]]
     assert len(found[0]) >= 25
     assert new_categories(data.features[~new], data.labels[~new], data.features[new], data.labels[new], 40) == []
 
 
-def test_a_few_scattered_strangers_are_no_category() -> None:
+def test_a_few_scattered_texts_do_not_become_a_category() -> None:
     data = blobs([[60, 60]], spread=0.1, dim=16)
     strangers = unit_rows(np.random.default_rng(3).normal(size=(6, 16)))
     assert new_categories(data.features, data.labels, strangers, np.zeros(6, dtype=np.int64), 3) == []

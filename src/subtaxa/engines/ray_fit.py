@@ -44,9 +44,8 @@ class RayFit:
             found = self._run(ray.put(_portable(job)), folder, quiet=not isinstance(progress, LineProgress))
         if "error" in found:
             raise SubtaxaError(found["error"])
-        weights = {
-            name: torch.tensor(values) for name, values in found["weights"].items()
-        }  # Ray's arrays are read-only.
+        # Ray's arrays are read-only, so they are copied.
+        weights = {name: torch.tensor(values) for name, values in found["weights"].items()}
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.eval()
         before, after = (torch.tensor(found[name]) for name in ("before", "after"))
