@@ -183,4 +183,4 @@ def test_there_is_no_telemetry() -> None:
                 name.partition(".")[0] in {"socket", "urllib", "http", "requests", "httpx", "ssl"} for name in names
             ):
                 found.add(path.name)
-    assert found == {"chat_server.py"}
+    assert found == {"chat_client.py"}
