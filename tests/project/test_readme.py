@@ -13,6 +13,7 @@ from helpers.corpus import planted_corpus
 
 from subtaxa import Discovery
 from subtaxa.cli.main import main, parser
+from subtaxa.encoders import loading
 from subtaxa.runs import reading
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +30,12 @@ def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             csv.writer(file).writerows([("message", "department"), *zip(texts, labels, strict=True)])
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def packaged_is_tiny(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the tiny encoder stand in for the packaged one, with which only the README's commands run."""
+    monkeypatch.setattr(loading, "packaged_folder", lambda: Path(tiny_encoder))
 
 
 def commands(text: str) -> list[list[str]]:
@@ -52,6 +59,7 @@ def test_its_links_lead_somewhere() -> None:
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.usefixtures("packaged_is_tiny")
 def test_the_python_example_runs(tickets: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len([line for line in code.splitlines() if line]) == 8
@@ -68,6 +76,7 @@ def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (tickets / "assigned.csv").exists()
 
 
+@pytest.mark.usefixtures("packaged_is_tiny")
 def test_the_edits_of_the_tutorial_run(tickets: Path) -> None:
     """The tutorial's edits, with the file that the report of this run would download."""
     tutorial = GUIDES[ROOT / "docs" / "tutorials" / "ticket-export.md"]
@@ -89,6 +98,7 @@ def test_every_command_of_the_documentation_is_spelt_correctly(page: Path) -> No
         parser().parse_args(line)
 
 
+@pytest.mark.usefixtures("packaged_is_tiny")
 def test_the_bench_commands_run_on_a_users_file(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(zip(*planted_corpus(8), strict=True))
     with (tickets / "mine.csv").open("w", newline="", encoding="utf-8") as file:
