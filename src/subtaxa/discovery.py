@@ -132,6 +132,16 @@ new_category_lift
     [('account', 4), ('bank', 4), ('bank', 4)]
     >>> bool(model.predict(["they stole my credit card"])[0] == model.labels_[0])
     True
+
+    The taxonomy can be edited. Each edit changes the estimator:
+
+    >>> stolen, rates = model.labels_[0].item(), model.labels_[4].item()
+    >>> model.taxonomy_.rename(stolen, "stolen card").by_id()[stolen].name
+    'stolen card'
+    >>> [category.size for category in model.taxonomy_.merge(stolen, rates).children("bank")]
+    [8]
+    >>> [category.size for category in model.taxonomy_.undo().children("bank")]
+    [4, 4]
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from subtaxa.taxonomy.model_names import LENGTH, TEXT_LENGTH, clean, find_name, 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20)
 CATEGORY = Category(0, "money", "refund, return", ("refund", "return"), ("my refund", "return it"), 9)
 SIBLING = Category(1, "money", "Double charges", ("charged", "twice"), ("charged twice",), 5)
-NO_SUCH_SERVER = "does not answer as an OpenAI-compatible server does"
+NO_SUCH_SERVER = "does not answer like an OpenAI-compatible server"
 
 
 class Model:
@@ -247,7 +247,7 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
         (["--endpoint", "http://example.org/v1"], "the key would go to 'example.org' unencrypted"),
         (["--endpoint", "http://127.0.0.1.example.org"], "unencrypted"),
         (["--model", " "], "--model is ' '"),
-        (["--api-key-env", "sesame"], "--api-key-env names no variable that is set"),
+        (["--api-key-env", "sesame"], "--api-key-env names a variable that is not set"),
         (["--api-key-env", "TORN"], "the key has spaces"),
     ],
 )

@@ -57,9 +57,9 @@ def training_engine(options: argparse.Namespace) -> Iterator[Engine]:
 
         yield RayFit(*worker_counts(options), options.address)
     elif started_by_launcher():
-        from subtaxa.engines.torchrun import leading
+        from subtaxa.engines.torchrun import lead
 
-        with leading() as engine:
+        with lead() as engine:
             yield engine
     else:
         yield _train_here

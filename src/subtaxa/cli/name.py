@@ -101,4 +101,4 @@ def _name(session: EditSession, server: ChatServer, unnamed: list[Category], pro
 
 
 def _result(server: ChatServer, named: list[str], unnamed: list[Category]) -> str:
-    return f"{server.model} named {len(named)} of {len(unnamed)} categories; tokens: {server.tokens_told}"
+    return f"{server.model} named {len(named)} of {len(unnamed)} categories; tokens: {server.token_summary}"

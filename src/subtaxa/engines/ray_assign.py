@@ -125,7 +125,7 @@ def assign_dataset(
 
 
 def plan(pattern: str, out: Path, text: str | None, label: str | None) -> list[Partition]:
-    """The partitions of all files, of which only the footers are read; folders below the pattern's own are kept."""
+    """The partitions of all files. Only the footers are read. Subfolders are kept in the output."""
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))
     if not paths:
         raise InputError(f"there is no file {pattern!r}: give Parquet files, in quotes, like 'corpus/*.parquet'")
@@ -147,17 +147,17 @@ def _footer(path: Path) -> tuple[list[str], list[int]]:
     import pyarrow.parquet as pq
 
     if path.suffix.lower() != ".parquet":
-        raise InputError(f"{path} is not Parquet, the only format of --engine ray: convert it, or omit --engine")
+        raise InputError(f"{path} is not a Parquet file, which --engine ray needs: convert it, or omit --engine")
     try:
         with pq.ParquetFile(path) as file:
             groups = range(file.num_row_groups)
             return file.schema_arrow.names, [file.metadata.row_group(i).num_rows for i in groups]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not a complete Parquet file; write it again") from error
+        raise InputError(f"{path} is not a complete Parquet file: write it again") from error
 
 
 def _grouped(sizes: list[int]) -> Iterator[list[int]]:
-    """Adjacent row groups, by number, with at most `PARTITION_ROWS` rows together; empty ones are left out."""
+    """Lists of adjacent row groups with at most `PARTITION_ROWS` rows in total. Empty row groups are left out."""
     groups: list[int] = []
     for number, size in enumerate(sizes):
         if groups and sum(sizes[group] for group in groups) + size > PARTITION_ROWS:
@@ -170,7 +170,7 @@ def _grouped(sizes: list[int]) -> Iterator[list[int]]:
 
 
 def _open(out: Path, identity: dict[str, Any], overwrite: bool) -> None:
-    """Create the output folder; one that holds anything but a part of the same output is refused."""
+    """Create the output folder. An existing folder must be empty or hold a part of the same output."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{str(out)!r} is a file: name a folder")
     file = out / IDENTITY
@@ -218,7 +218,7 @@ class _AssignBatch:
 
 
 class _AssignPartition(_AssignBatch):
-    """In a worker: reads one partition and writes its output file. User errors are returned, others left to Ray."""
+    """In a worker: reads a partition and writes its output file. User errors are returned; Ray handles all others."""
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         partition = Partition(**row)

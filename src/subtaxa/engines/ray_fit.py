@@ -71,7 +71,7 @@ class RayFit:
 
 
 def _work(given: dict[str, Any]) -> dict[str, Any]:
-    """In each worker: do a share of the training. A user error is returned: if it were raised, Ray would try again."""
+    """In each worker: do a share of the training. User errors are returned, because Ray retries after exceptions."""
     import ray
 
     job: Job = ray.get(given["job"])

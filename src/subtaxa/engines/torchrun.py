@@ -13,11 +13,11 @@ from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, lear
 
 
 @contextmanager
-def leading() -> Iterator[Engine]:
+def lead() -> Iterator[Engine]:
     """In the first process: an engine that trains with the others. If it is not used, they are released."""
     used = False
 
-    def together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    def train_together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
         nonlocal used
         used = True
         with processes.group():
@@ -25,7 +25,7 @@ def leading() -> Iterator[Engine]:
             return learn(encoder, job, progress)
 
     try:
-        yield together
+        yield train_together
     except KeyboardInterrupt:  # The launcher stops the others as well.
         used = True
         raise

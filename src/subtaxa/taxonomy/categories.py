@@ -197,7 +197,13 @@ class Taxonomy(Sequence[Category]):
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """The coarse labels, in order."""
+        """The coarse labels, in order.
+
+        Examples
+        --------
+        >>> Taxonomy((Category(7, "billing", "refund", (), (), 12),)).parents
+        ('billing',)
+        """
         return tuple(dict.fromkeys(c.parent for c in self.categories))
 
     def children(self, parent: str) -> tuple[Category, ...]:
@@ -212,6 +218,15 @@ class Taxonomy(Sequence[Category]):
         -------
         tuple of Category
             Its categories.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy((
+        ...     Category(0, "billing", "refund", (), (), 12),
+        ...     Category(1, "login", "password", (), (), 5),
+        ... ))
+        >>> [category.name for category in taxonomy.children("login")]
+        ['password']
         """
         return tuple(c for c in self.categories if c.parent == parent)
 
@@ -228,7 +243,13 @@ class Taxonomy(Sequence[Category]):
         return pd.DataFrame([asdict(c) for c in self.categories]).set_index("id")
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return one dict per category. `from_dict` reverses it."""
+        """Return one dict per category. `from_dict` reverses it.
+
+        Examples
+        --------
+        >>> Taxonomy((Category(7, "billing", "refund", (), (), 12),)).to_dict()[0]["name"]
+        'refund'
+        """
         return [asdict(c) for c in self.categories]
 
     @classmethod

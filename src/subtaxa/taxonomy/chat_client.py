@@ -84,13 +84,13 @@ class ChatServer:
             content = answer["choices"][0]["message"]["content"]
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
             raise InputError(
-                f"{self.address} does not answer as an OpenAI-compatible server does: check --endpoint"
+                f"{self.address} does not answer like an OpenAI-compatible server: check --endpoint"
             ) from error
         self._count(answer.get("usage"))
         return self._without_key(content) if isinstance(content, str) else ""
 
     @property
-    def tokens_told(self) -> str:
+    def token_summary(self) -> str:
         """The number of tokens used so far, as text."""
         sent, received = self.tokens
         return "unknown" if self.uncounted else f"{sent:,} sent, {received:,} received"
@@ -114,8 +114,9 @@ class ChatServer:
         request = Request(self.address, body, headers)  # noqa: S310 - `_parts` lets only http and https pass
         try:
             with self.opener.open(request, timeout=TIMEOUT) as reply:
-                told = reply.headers
-                return Reply(reply.status, reply.read(LARGEST), told.get("Retry-After", ""), told.get("Location", ""))
+                headers = reply.headers
+                retry_after, location = headers.get("Retry-After", ""), headers.get("Location", "")
+                return Reply(reply.status, reply.read(LARGEST), retry_after, location)
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
             if isinstance(reason, TimeoutError):
@@ -145,8 +146,8 @@ class ChatServer:
         return text.replace(self.key, "…") if self.key else text
 
     def _count(self, usage: Any) -> None:
-        told = usage if isinstance(usage, dict) else {}
-        sent, received = told.get("prompt_tokens"), told.get("completion_tokens")
+        counts = usage if isinstance(usage, dict) else {}
+        sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
         if isinstance(sent, int) and isinstance(received, int):
             self.tokens = (self.tokens[0] + sent, self.tokens[1] + received)
         else:
@@ -156,7 +157,7 @@ class ChatServer:
 def _parts(endpoint: str) -> SplitResult:
     """The parts of the address that a person typed. An address that may hold a secret is not repeated in errors."""
     if any(mark in endpoint for mark in "@?#"):
-        raise InputError("--endpoint holds a '@', '?' or '#': give the bare address, and the key by --api-key-env")
+        raise InputError("--endpoint holds a '@', '?' or '#': give the address alone, and the key with --api-key-env")
     try:
         parts = urlsplit(endpoint)
         right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -184,7 +185,9 @@ def _key(variable: str | None) -> str:
         return ""
     key = os.environ.get(variable or KEY_VARIABLE, "").strip()
     if variable and not key:
-        raise InputError("--api-key-env names no variable that is set: put the key into one and give its name")
+        raise InputError(
+            "--api-key-env names a variable that is not set: put the key into a variable and give its name"
+        )
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError("the key has spaces or other characters that keys do not have: check the variable")
+        raise InputError("the key contains spaces or other invalid characters: check the variable")
     return key

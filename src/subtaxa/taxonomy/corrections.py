@@ -25,7 +25,7 @@ FORMAT = 1
 NAME = "subtaxa corrections"
 # The largest file that is read, in bytes.
 MAX_BYTES = 64 * 2**20
-# What a correction of each kind holds.
+# The parts of a correction of each kind, and their types.
 PARTS: dict[str, dict[str, tuple[type, ...]]] = {
     "rename": {"category": (int,), "name": (str,)},
     "merge": {"categories": (list,)},
@@ -39,7 +39,9 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     """Apply the corrections in a file to the state of the run with this fingerprint. Returns the resulting edits."""
     content = _read(path)
     if content["run"] != fingerprint:
-        raise InputError(f"{str(path)!r} holds corrections of another run: give the folder of its report")
+        raise InputError(
+            f"{str(path)!r} holds corrections of another run: give the folder of the run whose report they come from"
+        )
     if content["edits"] != len(state.edits):
         raise InputError(
             f"{str(path)!r} was made when the run had {content['edits']} edits, and now it has {len(state.edits)}: "
@@ -48,7 +50,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     working, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
-            for what in _simple(working, _checked(correction)):
+            for what in _as_edits(working, _checked(correction)):
                 edit = edits.create(what.pop("do"), working, log, **what)
                 edit_log.apply(working, edit)
                 log.append(edit_log.log_entry(edit, log))
@@ -80,7 +82,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _checked(correction: Any) -> dict[str, Any]:
-    """The correction, reduced to the parts that its kind has."""
+    """The correction with only the parts that its kind has."""
     kind = correction.get("do") if isinstance(correction, Mapping) else None
     parts = PARTS.get(kind) if isinstance(kind, str) else None
     if parts is None:
@@ -93,7 +95,7 @@ def _checked(correction: Any) -> dict[str, Any]:
     return {"do": kind, **{name: correction[name] for name in parts}}
 
 
-def _simple(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The correction as ordinary edits."""
     if correction["do"] != "wrong":
         yield correction

@@ -1,4 +1,4 @@
-"""What a fit learned, as one plain dataclass. `Discovery` holds it; rooms above this one edit, draw, save and load it.
+"""What a fit learned, as one plain dataclass. `Discovery` holds it; other packages edit, plot, save and load it.
 
 N texts, K categories, D dimensions.
 """

@@ -38,13 +38,13 @@ AROUND = " \"'`*_“”„‘’«»‹›「」『』"  # noqa: RUF001
 
 def question(category: Category, siblings: Sequence[Category]) -> str:
     """The question for a category: its label, keywords and examples, and the names of its siblings."""
-    told = {
+    data = {
         "label": _cut(category.parent, LENGTH),
         "keywords": [_cut(word, LENGTH) for word in category.keywords],
         "texts": [_cut(text, TEXT_LENGTH) for text in category.examples[:EXAMPLES]],
         "other categories": [_cut(sibling.name, LENGTH) for sibling in siblings[:SIBLINGS]],
     }
-    return f"{TASK}\n\n{json.dumps(told, ensure_ascii=False, indent=1)}\n\n{WANTED}"
+    return f"{TASK}\n\n{json.dumps(data, ensure_ascii=False, indent=1)}\n\n{WANTED}"
 
 
 def find_name(ask: Callable[[str], str], category: Category, siblings: Sequence[Category]) -> str:

@@ -18,8 +18,8 @@ EXAMPLES = 5
 NAME_LENGTH = 40
 # Phrases are added to a name until it has this many words.
 NAME_WORDS = 3
-# Only this many characters of a text are considered.
-READ = 2000
+# Only this many characters of each text are used.
+MAX_TEXT_LENGTH = 2000
 
 # Words that say nothing about a topic and are missing from scikit-learn's list: contractions and polite phrases.
 CHATTER = """
@@ -93,7 +93,7 @@ def representatives(texts: Sequence[str], features: Floats, members: Ints, centr
 
 def _phrases(text: str) -> list[str]:
     """Phrases of one to three successive words, without stop words."""
-    words = [word for word in WORD.findall(text[:READ].lower().replace("’", "'")) if word not in STOP_WORDS]
+    words = [word for word in WORD.findall(text[:MAX_TEXT_LENGTH].lower().replace("’", "'")) if word not in STOP_WORDS]
     words = [word for word in words if len(word) > 1 or not word.isascii()]
     return [" ".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)]
 

@@ -1,6 +1,6 @@
-"""How new texts become features: through the trained encoder and, where they count, through their words.
+"""Turns new texts into features with the trained encoder and, if the model uses them, lexical features.
 
-n texts, D dimensions of the encoder, W dimensions of the words.
+n texts, D dimensions of the encoder, W dimensions of the lexical features.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TextReader(ABC):
     @property
     @abstractmethod
     def vocabulary(self) -> Vocabulary | None:
-        """The words that count beside the encoder's features, or None if none do."""
+        """The vocabulary of the lexical features, or None if the model does not use them."""
 
     @property
     def inference_encoder(self) -> TextEncoder:
@@ -39,7 +39,7 @@ class TextReader(ABC):
         return self.encoder
 
     def features(self, texts: Sequence[str], progress: Progress) -> Floats:
-        """Unit features of new texts, (n, D) or, where words count, (n, D + W)."""
+        """Unit features of new texts: (n, D), or (n, D + W) with lexical features."""
         with progress.step("Reading the texts", len(texts)) as step:
             features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
         words = self.vocabulary

@@ -75,14 +75,16 @@ class WorkingTaxonomy:
         """Divide the texts of a category, given by row, among parts. One part keeps the id of the category."""
         parent = self.check(category).parent
         positions = {i: self.positions(rows) for i, rows in parts.items()}
-        together = np.concatenate(list(positions.values())) if positions else np.empty(0, dtype=np.int64)
+        all_positions = np.concatenate(list(positions.values())) if positions else np.empty(0, dtype=np.int64)
         if (
             category not in positions
             or any(len(some) == 0 for some in positions.values())
-            or not np.array_equal(np.sort(together), self.members(category))
+            or not np.array_equal(np.sort(all_positions), self.members(category))
             or any(i < self.next_id for i in positions if i != category)
         ):
-            raise InputError(f"the parts of category {category} do not hold each of its texts once: split it again")
+            raise InputError(
+                f"the parts of category {category} do not contain each of its texts exactly once: split it again"
+            )
         for i, some in positions.items():
             self.category[some] = i
             if i != category:
