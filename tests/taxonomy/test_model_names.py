@@ -248,7 +248,7 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
         (["--endpoint", "http://127.0.0.1.example.org"], "unencrypted"),
         (["--model", " "], "--model is ' '"),
         (["--api-key-env", "sesame"], "--api-key-env names a variable that is not set"),
-        (["--api-key-env", "TORN"], "the key has spaces"),
+        (["--api-key-env", "TORN"], "the key contains spaces"),
     ],
 )
 def test_a_bad_option_gives_one_sentence_and_nothing_is_sent(
