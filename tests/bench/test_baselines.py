@@ -10,7 +10,7 @@ from helpers.corpus import planted_corpus
 from helpers.planted import Planted, blobs, same_partition, unit_rows
 
 from subtaxa.bench import baselines
-from subtaxa.bench.baselines import BASELINES, SMALLEST, Task, by_hdbscan, by_kmeans, per_label, whole
+from subtaxa.bench.baselines import BASELINES, SMALLEST, Task, by_hdbscan, by_kmeans, over_all_texts, per_label
 from subtaxa.bench.datasets import Dataset, Ints, Part
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SubtaxaError
@@ -39,7 +39,7 @@ def parents(found: Ints, data: Planted) -> dict[int, set[int]]:
 
 def test_per_label_never_mixes_labels_and_category_numbers_are_distinct() -> None:
     data = blobs(SIZES, spread=0.6)  # A clusterer of all texts would mix the labels.
-    mixed = whole(by_kmeans)(task(data), part(data))
+    mixed = over_all_texts(by_kmeans)(task(data), part(data))
     assert max(map(len, parents(mixed, data).values())) > 1
     found = per_label(by_kmeans)(task(data), part(data))
     assert all(len(labels) == 1 for labels in parents(found, data).values())

@@ -21,7 +21,7 @@ def campaign(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Cam
 @pytest.mark.parametrize(
     ("phase", "number"),
     [
-        ("placing all texts before training", signal.SIGKILL),
+        ("encoding all texts before training", signal.SIGKILL),
         ("writing a checkpoint", signal.SIGKILL),
         ("finding the categories", signal.SIGKILL),
         ("moving results into place", signal.SIGKILL),

@@ -149,7 +149,7 @@ def test_only_discover_runs_in_several_processes(
     for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}.items():
         monkeypatch.setenv(name, value)
     assert "without" in refused(capsys, ["info", "run"])
-    assert "leave torchrun out" in refused(capsys, ["discover", "x.csv", "--out", "y", "--engine", "ray"])
+    assert "leave out torchrun" in refused(capsys, ["discover", "x.csv", "--out", "y", "--engine", "ray"])
 
 
 def test_cluster_options_need_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
