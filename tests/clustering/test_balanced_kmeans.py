@@ -1,4 +1,4 @@
-"""Categories of one size: equal parts, when texts are taken to be so, and what that tells about their number."""
+"""Categories of equal size: balanced k-means, when it is used, and how it points to the number of categories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from subtaxa.clustering.silhouettes import first_best
 
 
 def halves(sizes: list[list[int]], *, apart: float = 0.35, close: float = 0.3, seed: int = 0) -> Planted:
-    """Blobs of which the first of each label has two clear halves, and the last two are hard to tell apart."""
+    """Blobs. The first one of each label has two clear halves, and the last two are hard to tell apart."""
     plain = blobs(sizes, spread=0.0, dim=40, seed=seed)
     rng, rows = np.random.default_rng(seed), plain.features.astype(np.float64)
     extra = np.linalg.qr(rng.normal(size=(40, 40)))[0]
@@ -36,15 +36,15 @@ def test_the_only_centroid_is_the_mean() -> None:
     assert not parts.any()
 
 
-def test_every_centroid_gets_as_much() -> None:
+def test_every_centroid_gets_the_same_number_of_texts() -> None:
     rows = blobs([[30, 10]], spread=0.2).features
     _, parts = balanced_kmeans(rows, rows[[0, 35]])
     assert abs(np.bincount(parts)[0] - 20) <= 2
     free = (rows @ rows[[0, 35]].T).argmax(1)
-    assert np.bincount(free)[0] > 25  # left to themselves they do not
+    assert np.bincount(free)[0] > 25  # Without balancing, the sizes differ.
 
 
-def test_lumps_and_halves_are_put_right_where_categories_are_of_one_size() -> None:
+def test_balancing_neither_splits_nor_joins_categories_of_equal_size() -> None:
     data = halves([[40] * 5, [40] * 4])
     forest = Forest(data.features, data.labels)
     free = best_merged(forest, [5, 4], forest.sample())[0].nearest(data.features, data.labels)
@@ -54,7 +54,7 @@ def test_lumps_and_halves_are_put_right_where_categories_are_of_one_size() -> No
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
-def test_rounding_does_not_decide_where_two_centroids_converge(seed: int) -> None:
+def test_rounding_has_no_effect_if_two_centroids_converge(seed: int) -> None:
     """The last two categories of each label are narrower than the temperature, so their centroids collapse."""
     data = halves([[40] * 5, [40] * 4], seed=seed)
     noise = np.random.default_rng(seed).normal(size=data.features.shape)
@@ -66,12 +66,12 @@ def test_rounding_does_not_decide_where_two_centroids_converge(seed: int) -> Non
         assert (best[:, 1] - best[:, 0]).min() > 1e-3
 
 
-def test_of_scores_that_differ_by_rounding_the_first_wins() -> None:
+def test_the_first_of_scores_that_differ_only_by_rounding_is_best() -> None:
     assert first_best([0.1, 0.5, 0.5 + 1e-12, 0.4]) == 1
     assert first_best([0.1, 0.5, 0.6]) == 2
 
 
-def test_such_texts_point_at_their_number() -> None:
+def test_categories_of_equal_size_are_counted() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
     forest, choices = numbers_per_label(Forest(data.features, data.labels))
     assert forest.balanced
@@ -79,7 +79,7 @@ def test_such_texts_point_at_their_number() -> None:
     assert all(choice.balanced for choice in choices)
 
 
-def test_the_fewest_misplaced_texts_tell_the_number_where_a_wrong_one_is_as_easily_forced() -> None:
+def test_the_fewest_negative_silhouettes_decide_if_a_wrong_number_can_be_balanced_too() -> None:
     data = blobs([[30] * 6, [30] * 5, [30] * 5], spread=0.14, dim=40, seed=2)
     forest = Forest(data.features, data.labels)
     assert balance_cost(forest, 17).silhouette_kept > balance_cost(forest, 16).silhouette_kept
@@ -88,7 +88,7 @@ def test_the_fewest_misplaced_texts_tell_the_number_where_a_wrong_one_is_as_easi
 
 
 @pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])
-def test_uneven_categories_are_left_alone(sizes: list[list[int]]) -> None:
+def test_unbalanced_categories_are_not_balanced(sizes: list[list[int]]) -> None:
     data = blobs(sizes, spread=0.08)
     forest, number = Forest(data.features, data.labels), sum(map(len, sizes))
     assert balance(forest, number, AutoRule()) is forest
@@ -96,7 +96,7 @@ def test_uneven_categories_are_left_alone(sizes: list[list[int]]) -> None:
     assert same_partition(found, data.truth)
 
 
-def test_the_force_is_hardly_felt_by_even_categories_only() -> None:
+def test_balancing_costs_little_only_at_the_true_number() -> None:
     data = blobs([[20] * 3, [20] * 4], spread=0.08)
     at_truth, beyond = (balance_cost(Forest(data.features, data.labels), total) for total in (7, 9))
     assert at_truth.silhouette_kept == pytest.approx(1.0, abs=2e-3)
@@ -105,24 +105,24 @@ def test_the_force_is_hardly_felt_by_even_categories_only() -> None:
 
 
 @pytest.mark.parametrize(("number", "shares"), [(2, [1, 1]), (4, [3, 1]), (5, [4, 1]), (8, [6, 2])])
-def test_even_shares_go_by_the_number_of_texts(number: int, shares: list[int]) -> None:
+def test_balanced_categories_are_divided_in_proportion_to_the_texts(number: int, shares: list[int]) -> None:
     data = blobs([[15, 15], [10]])
     assert Forest(data.features, data.labels).as_balanced().divide(number) == shares
 
 
-def test_a_number_that_was_given_for_a_label_stands() -> None:
+def test_a_fixed_number_of_a_label_is_kept() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
     _, choices = numbers_per_label(Forest(data.features, data.labels), fixed={1: 2})
     assert choices[1].chosen == 2
 
 
-def test_plausible_totals_enclose_the_one_taken() -> None:
+def test_the_plausible_range_contains_the_estimate() -> None:
     data = halves([[40] * 5, [40] * 4, [40] * 6])
     coarse, low, total, high, fine = SilhouetteEstimator().estimate(Forest(data.features, data.labels)).totals.tolist()
     assert coarse < low <= total == 15 <= high < fine
 
 
-def test_nothing_is_even_where_nothing_is_clear() -> None:
+def test_texts_without_structure_are_not_balanced() -> None:
     rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
     forest = Forest(rows, np.repeat([0, 1, 2], 100))
     assert balance(forest, 15, AutoRule()) is forest

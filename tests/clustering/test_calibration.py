@@ -1,4 +1,4 @@
-"""Probabilities are probabilities, and the temperature follows how clear-cut the categories are."""
+"""Probabilities, confidence and stability: they are valid, and lower where categories overlap."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def same(temperature: float, ceiling: float = 1.0) -> Calibration:
 @pytest.mark.parametrize("temperature", [0.005, 0.05, 1.0])
 def test_probabilities_sum_to_one_and_are_zero_outside_the_label(temperature: float, ceiling: float) -> None:
     clusters, features, labels = random_clusters()
-    confidence = same(temperature, ceiling)
-    free = probabilities(features, clusters, confidence)
-    within = probabilities(features, clusters, confidence, labels)
+    calibration = same(temperature, ceiling)
+    free = probabilities(features, clusters, calibration)
+    within = probabilities(features, clusters, calibration, labels)
     for found in (free, within):
         assert found.shape == (60, 7)
         assert found.sum(1) == pytest.approx(np.ones(60))
@@ -44,7 +44,7 @@ def test_probabilities_sum_to_one_and_are_zero_outside_the_label(temperature: fl
     assert (within[outside] == 0).all()
     assert (within.argmax(1) == clusters.nearest(features, labels)).all()
     assert (free.argmax(1) == clusters.nearest(features)).all()
-    assert (within[labels == 1, 3] == 1.0).all()  # an only child is certain
+    assert (within[labels == 1, 3] == 1.0).all()  # The only category of a label is certain.
 
 
 def test_probabilities_by_hand() -> None:
@@ -61,47 +61,47 @@ def calibrated(data: Planted, seed: int = 0) -> tuple[Calibration, Clusters]:
     return calibrate(data.features, data.features, data.labels, clusters, seed)[0], clusters
 
 
-def sure_of(data: Planted, known: bool = True) -> np.ndarray:
-    confidence, clusters = calibrated(data)
+def confidence_in(data: Planted, known: bool = True) -> np.ndarray:
+    calibration, clusters = calibrated(data)
     labels = data.labels if known else None
-    likely = probabilities(data.features, clusters, confidence, labels)
-    return confidence_of(likely, likely.argmax(1), confidence, labels)
+    probability = probabilities(data.features, clusters, calibration, labels)
+    return confidence_of(probability, probability.argmax(1), calibration, labels)
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_tight_blobs_are_surer_than_overlapping_ones(seed: int, known: bool) -> None:
+def test_confidence_is_higher_for_tight_blobs_than_for_overlapping_ones(seed: int, known: bool) -> None:
     tight, overlapping = (blobs([[60, 60, 60], [50, 50]], spread=spread, dim=8, seed=seed) for spread in (0.05, 1.2))
-    assert sure_of(tight, known).mean() > 0.05 + sure_of(overlapping, known).mean()
+    assert confidence_in(tight, known).mean() > 0.05 + confidence_in(overlapping, known).mean()
 
 
 def gaussians(seed: int, spread: float = 0.5, texts: int = 300) -> Planted:
-    """Three overlapping categories at the same places, whatever the seed."""
+    """Three overlapping categories, with the same centres for every seed."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(3, size=texts)
     rows = np.eye(8)[truth] + spread * rng.normal(size=(texts, 8))
     return Planted(unit_rows(rows), np.zeros(texts, dtype=np.int64), truth)
 
 
-def test_untrained_features_that_tell_another_story_make_it_less_sure() -> None:
+def test_confidence_is_lower_if_the_untrained_features_disagree() -> None:
     data = blobs([[60, 60, 60], [50, 50]], spread=0.1, dim=8)
     clusters = cluster(data.features, data.labels, 5)
     other = unit_rows(np.random.default_rng(0).normal(size=data.features.shape))
-    sure = []
+    mean_confidences = []
     for before in (data.features, other):
-        confidence, _ = calibrate(data.features, before, data.labels, clusters)
-        likely = probabilities(data.features, clusters, confidence, data.labels)
-        sure.append(confidence_of(likely, likely.argmax(1), confidence, data.labels).mean())
-    assert sure[1] < sure[0] - 0.05
+        calibration, _ = calibrate(data.features, before, data.labels, clusters)
+        probability = probabilities(data.features, clusters, calibration, data.labels)
+        mean_confidences.append(confidence_of(probability, probability.argmax(1), calibration, data.labels).mean())
+    assert mean_confidences[1] < mean_confidences[0] - 0.05
 
 
-def test_wrongly_placed_texts_are_less_sure() -> None:
+def test_wrongly_assigned_texts_have_lower_probabilities() -> None:
     data = gaussians(0)
-    confidence, clusters = calibrated(data)
-    sure = probabilities(data.features, clusters, confidence).max(1)
+    calibration, clusters = calibrated(data)
+    highest = probabilities(data.features, clusters, calibration).max(1)
     match = {int(c): np.bincount(data.truth[clusters.nearest(data.features) == c]).argmax() for c in range(3)}
     right = np.array([match[int(c)] for c in clusters.nearest(data.features)]) == data.truth
-    assert sure[right].mean() > sure[~right].mean() + 0.02
+    assert highest[right].mean() > highest[~right].mean() + 0.02
 
 
 def test_a_clear_category_is_more_stable_than_the_halves_of_one() -> None:
@@ -119,26 +119,26 @@ def test_same_seed_same_confidence() -> None:
     assert calibrated(data, seed=3)[0] == calibrated(data, seed=3)[0]
 
 
-def test_without_two_categories_to_compare_the_confidence_is_the_fixed_one() -> None:
+def test_without_two_categories_to_compare_nothing_is_fitted() -> None:
     data = blobs([[10], [12]])
     assert calibrated(data)[0] == UNCALIBRATED
 
 
-def test_labels_too_small_or_of_one_repeated_text_do_no_harm() -> None:
+def test_tiny_labels_and_labels_of_one_repeated_text_are_calibrated() -> None:
     data = blobs([[20, 20], [1], [6]], dim=8)
     data.features[data.labels == 2] = data.features[data.labels == 2][0]
     clusters = cluster(data.features, data.labels, 4)
     counted: list[int] = []
-    confidence, stability = calibrate(data.features, data.features, data.labels, clusters, advance=counted.append)
+    calibration, stability = calibrate(data.features, data.features, data.labels, clusters, advance=counted.append)
     assert sum(counted) == len(data)
     assert stability[clusters.parents == 1].tolist() == [1.0]
-    assert np.isfinite(probabilities(data.features, clusters, confidence, data.labels)).all()
+    assert np.isfinite(probabilities(data.features, clusters, calibration, data.labels)).all()
 
 
-def test_repeated_texts_in_a_resample_do_no_harm() -> None:
-    """Two distinct texts: a resample may hold only one of them."""
+def test_a_sample_of_one_repeated_text_is_clustered() -> None:
+    """A sample of two distinct texts may contain only one of them."""
     features = np.repeat(np.eye(4, dtype=np.float32)[:2], [5, 1], axis=0)
     labels = np.zeros(6, dtype=np.int64)
     clusters = cluster(features, labels, 2)
-    confidence, _ = calibrate(features, features, labels, clusters)
-    assert all(0.005 <= fit.temperature <= 1.0 and 0 <= fit.ceiling <= 1 for fit in confidence)
+    calibration, _ = calibrate(features, features, labels, clusters)
+    assert all(0.005 <= fit.temperature <= 1.0 and 0 <= fit.ceiling <= 1 for fit in calibration)

@@ -1,4 +1,4 @@
-"""Categories below each label: planted ones are found, given numbers are kept, impossible ones refused."""
+"""Categories below each label: planted ones are found, given numbers are kept, impossible numbers are refused."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from subtaxa.runtime.arrays import unit
 
 @pytest.fixture(scope="module")
 def odd_labels() -> Planted:
-    """Five labels: three blobs, one blob, two blobs, a single text, and one text eight times."""
+    """Five labels with three blobs, one blob, two blobs, a single text, and one text eight times."""
     data = blobs([[14, 9, 12], [15], [10, 16], [1], [8]], spread=0.05)
     data.features[data.labels == 4] = data.features[data.labels == 4][0]
     return data
 
 
 def found_in(data: Planted, number: int | None, **options: int) -> tuple[Clusters, np.ndarray]:
-    """The categories, as many as are clearest where no number is given."""
+    """The categories, and the category of each text. Without a number, the number is estimated."""
     if number is None:
         forest = Forest(data.features, data.labels, **options)
         forest, choices = numbers_per_label(forest)
@@ -51,7 +51,7 @@ def test_planted_categories_are_found_when_the_number_is_not_given(odd_labels: P
 
 @pytest.mark.parametrize("number", [5, 6, 7, 8, 9, 15, 40, 77, 78])
 def test_the_given_number_is_kept_and_no_category_is_empty(odd_labels: Planted, number: int) -> None:
-    """78 distinct texts: each could be a category of its own."""
+    """There are 78 distinct texts, and each could be a category of its own."""
     clusters, assignment = found_in(odd_labels, number)
     assert len(clusters) == len(clusters.parents) == number
     assert np.bincount(assignment, minlength=number).min() > 0
@@ -74,12 +74,12 @@ def test_an_impossible_number_is_refused_with_the_range(odd_labels: Planted, num
 
 
 @pytest.mark.parametrize("number", [8, 12, None])
-def test_the_order_of_the_rows_is_no_matter(odd_labels: Planted, number: int | None) -> None:
+def test_the_order_of_the_rows_has_no_effect(odd_labels: Planted, number: int | None) -> None:
     _, assignment = found_in(odd_labels, number)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(odd_labels))
         _, permuted = found_in(odd_labels.taken(order), number)
-        if number == 12:  # more than was planted: only what is above the planted ones is sure
+        if number == 12:  # With more categories than planted, only the planted ones are certain.
             assert all(len(set(odd_labels.truth[order][permuted == c])) == 1 for c in range(12))
         else:
             assert same_partition(permuted, assignment[order])
@@ -96,7 +96,7 @@ def test_advance_counts_every_text_twice(odd_labels: Planted) -> None:
     assert sum(counted) == 2 * len(odd_labels)
 
 
-def test_nearest_stays_in_the_label_where_it_is_known() -> None:
+def test_nearest_stays_within_a_known_label() -> None:
     rng = np.random.default_rng(0)
     clusters = Clusters(unit(rng.normal(size=(9, 6))), np.array([0, 0, 0, 1, 2, 2, 2, 2, 3]))
     features, labels = unit(rng.normal(size=(200, 6))), rng.integers(4, size=200)
@@ -145,7 +145,7 @@ def test_divide_by_hand(number: int, shares: list[int]) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 9])
-def test_divide_refuses_what_cannot_be(number: int) -> None:
+def test_divide_refuses_impossible_numbers(number: int) -> None:
     with pytest.raises(SettingError, match=r"3 labels and 8 distinct texts it must be 3 to 8"):
         forest_of((9, 3), (8, 7, 1), ()).divide(number)
 
@@ -168,7 +168,7 @@ def test_divide_gives_more_categories_to_the_label_that_has_more(odd_labels: Pla
 
 @pytest.fixture
 def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels of more than 60 distinct texts are gathered into 50 micro-clusters."""
+    """Labels with more than 60 distinct texts are reduced to 50 micro-clusters."""
     monkeypatch.setattr(ward_tree, "LARGEST_TREE", 60)
     monkeypatch.setattr(ward_tree, "MICRO_CLUSTERS", 50)
 
@@ -177,18 +177,18 @@ FOUR_AGAINST_TWO = [[100] * 4, [30, 30]]
 
 
 def test_divide_prefers_the_split_that_moves_more_texts() -> None:
-    """Splitting the large label takes more spread off, three times over."""
+    """Splitting the large label reduces the variance more, three times in a row."""
     assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).divide(5) == [4, 1]
 
 
 @pytest.mark.usefixtures("small_trees")
-def test_divide_counts_all_texts_of_a_label_that_was_gathered_first() -> None:
-    """The same data: 50 leaves that stand for 400 texts must not weigh less than 60 leaves that stand for 60."""
+def test_divide_counts_all_texts_behind_micro_clusters() -> None:
+    """In the same data, 50 leaves for 400 texts must not count less than 60 leaves for 60 texts."""
     assert labelled(blobs(FOUR_AGAINST_TWO, spread=0.02)).divide(5) == [4, 1]
 
 
 def test_divide_counts_every_copy_of_a_repeated_text() -> None:
-    """One label: two messages, 50 copies of each, 90° apart. The other: two single messages, also 90° apart."""
+    """One label has 50 copies each of two messages, 90° apart. The other has two single messages, also 90° apart."""
     features = np.repeat(np.eye(4, dtype=np.float32), [50, 50, 1, 1], axis=0)
     large_first = np.repeat([0, 1], [100, 2])
     assert Forest(features, large_first).divide(3) == [2, 1]
@@ -210,8 +210,8 @@ def test_cut_divides_into_exactly_k(odd_labels: Planted) -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_equally_distant_texts_still_give_the_number(copies: int) -> None:
-    """All merges of an orthogonal set tie, so a cut of the tree alone would give fewer."""
+def test_equally_distant_texts_are_divided_into_the_given_number(copies: int) -> None:
+    """All merges of orthogonal texts tie, so cutting the tree by height would give fewer categories."""
     features = np.repeat(np.eye(8, dtype=np.float32)[:6], copies, axis=0)
     labels = np.zeros(len(features), dtype=np.int64)
     for k in range(1, 7):
@@ -220,19 +220,19 @@ def test_equally_distant_texts_still_give_the_number(copies: int) -> None:
 
 
 @pytest.mark.parametrize("start", [[0, 0, 0], [0, 1, 1], [2, 2, 0]])
-def test_a_category_that_runs_empty_restarts_at_the_worst_placed_text(start: list[int]) -> None:
-    """Three blobs, but k-means starts with equal centroids, of which only one gets texts."""
+def test_an_empty_category_restarts_at_the_text_with_the_worst_fit(start: list[int]) -> None:
+    """There are three blobs, but k-means starts from equal centroids, and only one of them gets texts."""
     data = blobs([[10, 12, 14]])
     centres = np.stack([data.features[data.truth == blob].mean(0) for blob in start])
     found = Clusters(spherical_kmeans(data.features, unit(centres)), np.zeros(3, dtype=np.int64)).nearest(data.features)
     assert np.unique(found).tolist() == [0, 1, 2]
-    if start != [0, 0, 0]:  # two restarts at once may fall into one blob
+    if start != [0, 0, 0]:  # Two restarts at once may end up in the same blob.
         assert same_partition(found, data.truth)
 
 
 @pytest.mark.usefixtures("small_trees")
 @pytest.mark.parametrize("number", [4, 6, 30, None])
-def test_a_giant_label_is_gathered_first(number: int | None) -> None:
+def test_a_giant_label_is_reduced_to_micro_clusters(number: int | None) -> None:
     data = blobs([[90, 70, 80], [20]], spread=0.05)
     assert labelled(data).max_categories() == 50 + 20
     clusters, assignment = found_in(data, number)

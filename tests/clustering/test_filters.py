@@ -1,4 +1,4 @@
-"""The three filters against slow double loops, on hand-worked points, and by their properties."""
+"""The three filters: compared with slow loops, worked by hand, and checked for their properties."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ random_cases = pytest.mark.parametrize(
 
 
 @random_cases
-def test_label_filter_is_the_slow_loop(seed: int, k: int, duplicates: int) -> None:
+def test_label_filter_equals_a_slow_loop(seed: int, k: int, duplicates: int) -> None:
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     assert label_filter(indices, labels).tolist() == slow_label(indices, labels)
 
 
 @random_cases
-def test_reciprocal_filter_is_the_slow_loop(seed: int, k: int, duplicates: int) -> None:
+def test_reciprocal_filter_equals_a_slow_loop(seed: int, k: int, duplicates: int) -> None:
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     some = torch.rand(indices.shape, generator=torch.Generator().manual_seed(seed)) < 0.5
@@ -71,10 +71,10 @@ def test_reciprocal_filter_is_the_slow_loop(seed: int, k: int, duplicates: int) 
 
 @random_cases
 @pytest.mark.parametrize(("room", "block", "parts"), [(0, 1, 1), (0, 1, 5), (N, 1, 1), (N, 60, 1)])
-def test_every_way_to_the_reciprocal_filter_gives_the_same(
+def test_all_implementations_of_the_reciprocal_filter_agree(
     seed: int, k: int, duplicates: int, room: int, block: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a table of all pairs or by lists, whole or in parts, with or without the labels."""
+    """With a table of all pairs or by sorting, whole or in parts, with or without the labels."""
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     kept = label_filter(indices, labels)
@@ -91,7 +91,7 @@ def test_every_way_to_the_reciprocal_filter_gives_the_same(
 
 @random_cases
 def test_reciprocal_filter_on_padded_lists(seed: int, k: int, duplicates: int) -> None:
-    """`retrieve_within` pads short lists with the own index and says so in `valid`."""
+    """`retrieve_within` pads short lists with the text's own index, and `valid` is False there."""
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     found = retrieve_within(rows, rows, labels, k)
     assert reciprocal_filter(found.indices, found.valid).tolist() == slow_reciprocal(found.indices, found.valid)
@@ -99,7 +99,7 @@ def test_reciprocal_filter_on_padded_lists(seed: int, k: int, duplicates: int) -
 
 @random_cases
 @pytest.mark.parametrize("m", [1, 2, D])
-def test_rank_filter_is_the_slow_loop(seed: int, k: int, duplicates: int, m: int) -> None:
+def test_rank_filter_equals_a_slow_loop(seed: int, k: int, duplicates: int, m: int) -> None:
     queue = unit_tensor(N, D, seed, duplicates=duplicates)
     queries = torch.nn.functional.normalize(queue + 0.2 * unit_tensor(N, D, seed + 100), dim=1)
     indices = retrieve(queries, queue, k).indices
@@ -118,12 +118,12 @@ def test_label_filter_by_hand() -> None:
 
 
 def test_reciprocal_filter_by_hand() -> None:
-    """3 and 4 list 2, but 2 lists neither."""
+    """Texts 3 and 4 list text 2, but text 2 lists neither."""
     assert reciprocal_filter(LISTS, ALL).int().tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 1, 0]]
 
 
 def test_reciprocal_filter_after_the_label_filter_by_hand() -> None:
-    """0, 1 and 2 list each other, but 2 has another label: after the label filter nobody is in its list but itself."""
+    """Texts 0, 1 and 2 list each other. Text 2 has another label: the label filter leaves only itself in its list."""
     labelled = label_filter(LISTS, torch.tensor([0, 0, 1, 1, 1]))
     after = reciprocal_filter(LISTS, labelled)
     assert after.int().tolist() == [[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0]]
@@ -134,9 +134,9 @@ def test_rank_filter_compares_sets_not_orders() -> None:
     rows = torch.tensor(
         [
             [0.9, 0.8, 0.1, 0.0],  # {0, 1}
-            [0.8, 0.9, 0.0, 0.1],  # {0, 1}, the other way round
+            [0.8, 0.9, 0.0, 0.1],  # {0, 1}, in the other order
             [0.9, 0.1, 0.8, 0.0],  # {0, 2}
-            [0.1, 0.0, -0.9, -0.8],  # {0, 1}: the largest, not those of largest magnitude
+            [0.1, 0.0, -0.9, -0.8],  # {0, 1}: the largest values, not the largest magnitudes
         ]
     )
     indices = torch.arange(4).repeat(4, 1)
@@ -156,11 +156,11 @@ def test_rank_filter_compares_sets_not_orders() -> None:
 
 def test_rank_filter_compares_the_query_with_the_neighbours_row_in_the_queue() -> None:
     queries = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    queue = torch.tensor([[0.0, 1.0], [0.0, 1.0]])  # text 0 has moved
+    queue = torch.tensor([[0.0, 1.0], [0.0, 1.0]])  # Text 0 has moved.
     assert rank_filter(queries, queue, torch.tensor([[0, 1], [1, 0]]), 1).int().tolist() == [[0, 0], [1, 1]]
 
 
-def test_lists_without_a_counting_entry_keep_nothing() -> None:
+def test_lists_without_a_kept_entry_keep_nothing() -> None:
     assert not reciprocal_filter(LISTS, torch.zeros_like(ALL)).any()
 
 
@@ -169,7 +169,7 @@ def test_label_filter_is_idempotent(seed: int, k: int, duplicates: int) -> None:
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     once = label_filter(indices, labels)
-    only_kept = torch.where(once, indices, torch.arange(N)[:, None])  # what was removed gives way to the text itself
+    only_kept = torch.where(once, indices, torch.arange(N)[:, None])  # The text itself replaces removed neighbours.
     assert label_filter(only_kept, labels).all()
 
 
@@ -183,8 +183,10 @@ def test_reciprocal_pairs_are_symmetric(seed: int, k: int, duplicates: int) -> N
 
 
 @random_cases
-def test_both_readings_of_the_reciprocal_filter_keep_the_same_in_the_end(seed: int, k: int, duplicates: int) -> None:
-    """Where i and j share the label, "i is listed by j" and "i is listed by j after the label filter" are one."""
+def test_the_reciprocal_filters_of_the_paper_and_of_the_released_code_agree_in_the_end(
+    seed: int, k: int, duplicates: int
+) -> None:
+    """If i and j share a label, the label filter does not change whether j lists i."""
     rows, labels = unit_tensor(N, D, seed, duplicates=duplicates), some_labels(seed)
     indices = retrieve(rows, rows, k).indices
     labelled = label_filter(indices, labels)

@@ -1,4 +1,4 @@
-"""Wrong coarse labels are found by the neighbours' labels."""
+"""Wrong coarse labels are found by the labels of the neighbours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_flipped_labels_are_found_and_nothing_else() -> None:
     assert len(label_errors(data.features, data.labels).texts) == 0
 
 
-def test_shares_are_those_of_a_slow_count() -> None:
+def test_shares_equal_a_slow_count() -> None:
     data = blobs([[9, 30], [12]], spread=0.4)
     similarity = data.features @ data.features.T
     np.fill_diagonal(similarity, -2)
@@ -36,13 +36,13 @@ def test_shares_are_those_of_a_slow_count() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[[1]], [[1], [1]], [[3]]])
-def test_few_texts(sizes: list[list[int]]) -> None:
+def test_few_texts_are_accepted(sizes: list[list[int]]) -> None:
     data = blobs(sizes)
     assert neighbour_shares(data.features, data.labels).shape == (len(data), len(sizes))
     label_errors(data.features, data.labels)
 
 
-def test_a_run_lists_them(quick: dict[str, object], tmp_path: Path) -> None:
+def test_a_run_lists_suspect_labels(quick: dict[str, object], tmp_path: Path) -> None:
     texts, labels, _ = planted_corpus(per_topic=30)
     wrong = [i for i, label in enumerate(labels) if label == "post"][:2]
     for i in wrong:

@@ -1,4 +1,4 @@
-"""Merges of small clusters: even ones as by Ward, uneven ones with the large kept whole."""
+"""Merging small clusters: power 1 is Ward's linkage, and lower powers keep large categories whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def points(n: int = 12, seed: int = 0) -> np.ndarray:
 
 
 def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int, power: float) -> np.ndarray:
-    """The cheapest merge each time, means and sizes counted anew."""
+    """The cheapest merge each time, with all means, sizes and costs recomputed."""
     groups = [([i], mean, int(size)) for i, (mean, size) in enumerate(zip(means, sizes, strict=True))]
     while len(groups) > number:
         pairs = [
@@ -39,7 +39,7 @@ def slow_merge(means: np.ndarray, sizes: np.ndarray, number: int, power: float) 
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_merges_are_those_of_a_slow_reckoning(seed: int, power: float) -> None:
+def test_merges_equal_a_slow_computation(seed: int, power: float) -> None:
     sizes = np.random.default_rng(seed).integers(1, 50, 12)
     for number in range(1, 13):
         found = merge(points(seed=seed), sizes, number, power)
@@ -53,12 +53,12 @@ def test_power_one_is_wards_linkage() -> None:
         assert same_partition(merge(points(), np.ones(12, dtype=np.int64), number, 1.0), ward)
 
 
-def test_a_single_cluster_has_nothing_to_merge() -> None:
+def test_a_single_cluster_stays() -> None:
     assert merge(np.ones((1, 3)), np.array([7]), 1, 0.5).tolist() == [0]
 
 
 def test_a_wide_large_category_stays_whole_beside_small_ones() -> None:
-    """Ward cuts the large one and lumps two small ones together; the merges do not."""
+    """Ward's linkage splits the large category and joins the two small ones; merging does not."""
     rng = np.random.default_rng(0)
     axes = np.eye(16)
     small = [axes[0] + side * 0.35 * axes[1] + rng.normal(scale=0.01, size=(5, 16)) for side in (-1, 1)]

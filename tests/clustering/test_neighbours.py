@@ -1,4 +1,4 @@
-"""Retrieval against a full sort, within labels, in blocks, and with more duplicates than places."""
+"""Retrieval: compared with a full sort, within labels, in blocks, and with more duplicates than neighbours."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from subtaxa.clustering.neighbours import retrieve, retrieve_within
 
 
 def sorted_neighbours(queries: Tensor, queue: Tensor, k: int) -> Tensor:
-    """The slow way: sort everything, with the own row in front."""
+    """All rows sorted by similarity, each text's own row first."""
     similarity = queries @ queue.T
     similarity.fill_diagonal_(2.0)
     return similarity.argsort(dim=1, descending=True, stable=True)[:, :k]
 
 
 def same_neighbours(found: Tensor, expected: Tensor, queries: Tensor, queue: Tensor) -> bool:
-    """Whether two lists (N, k) name the same rows. Rows whose similarities differ by rounding may be exchanged."""
+    """Whether two lists (N, k) have the same rows. Rows whose similarities differ only by rounding may be swapped."""
     similarity = (queries.double() @ queue.double().T).fill_diagonal_(2.0)
     distinct = all(len(set(row)) == len(row) for row in found.tolist())
     return distinct and torch.allclose(similarity.gather(1, found), similarity.gather(1, expected), rtol=0, atol=1e-6)
@@ -27,7 +27,7 @@ def same_neighbours(found: Tensor, expected: Tensor, queries: Tensor, queue: Ten
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
-def test_retrieve_is_a_full_sort_cut_at_k(seed: int, k: int) -> None:
+def test_retrieve_equals_the_first_k_of_a_full_sort(seed: int, k: int) -> None:
     queue = unit_tensor(40, 8, seed)
     found = retrieve(queue, queue, k)
     assert same_neighbours(found.indices, sorted_neighbours(queue, queue, k), queue, queue)
@@ -42,13 +42,13 @@ def test_queries_may_differ_from_the_queue() -> None:
 
 
 def test_hand_worked_order() -> None:
-    """Angles 0°, 10°, 25°, 90° on the circle."""
+    """The texts are at 0°, 10°, 25° and 90° on a circle."""
     angles = torch.deg2rad(torch.tensor([0.0, 10.0, 25.0, 90.0]))
     rows = torch.stack([angles.cos(), angles.sin()], dim=1)
     assert retrieve(rows, rows, 3).indices.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 2, 1]]
 
 
-def test_k_beyond_the_queue_is_the_whole_queue() -> None:
+def test_a_large_k_retrieves_the_whole_queue() -> None:
     queue = unit_tensor(6, 4)
     found = retrieve(queue, queue, 100)
     assert found.indices.shape[1] == 6
@@ -56,14 +56,14 @@ def test_k_beyond_the_queue_is_the_whole_queue() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3, 9])
-def test_own_row_is_first_among_more_duplicates_than_places(k: int) -> None:
+def test_the_own_row_is_first_even_among_more_than_k_duplicates(k: int) -> None:
     queue = unit_tensor(30, 8, duplicates=20)
     own = torch.arange(30)
     assert torch.equal(retrieve(queue, queue, k).indices[:, 0], own)
     assert torch.equal(retrieve_within(queue, queue, torch.arange(30) % 2, k).indices[:, 0], own)
 
 
-def test_own_row_is_there_even_if_the_momentum_encoder_moved_it_far_away() -> None:
+def test_the_own_row_is_first_even_if_the_momentum_encoder_moved_it_far_away() -> None:
     queue = unit_tensor(20, 8)
     assert torch.equal(retrieve(-queue, queue, 3).indices[:, 0], torch.arange(20))
 
@@ -88,7 +88,7 @@ def test_the_whole_matrix_of_similarities_is_never_built(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_within_is_retrieve_on_each_label_alone(seed: int) -> None:
+def test_retrieve_within_equals_retrieve_on_each_label(seed: int) -> None:
     queries, queue = unit_tensor(40, 8, seed), unit_tensor(40, 8, seed + 10)
     labels = torch.randint(4, (40,), generator=torch.Generator().manual_seed(seed))
     found = retrieve_within(queries, queue, labels, 6)
@@ -99,7 +99,7 @@ def test_within_is_retrieve_on_each_label_alone(seed: int) -> None:
         assert same_neighbours(torch.searchsorted(members, inside), alone.indices, queries[members], queue[members])
 
 
-def test_within_never_leaves_the_label_and_valid_marks_what_is_missing() -> None:
+def test_retrieve_within_stays_in_the_label_and_marks_missing_neighbours() -> None:
     sizes = [1, 3, 5, 20]
     labels = torch.repeat_interleave(torch.arange(4), torch.tensor(sizes))
     labels = labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))]
@@ -113,6 +113,6 @@ def test_within_never_leaves_the_label_and_valid_marks_what_is_missing() -> None
         assert len(set(real)) == len(real), "a neighbour is listed twice"
 
 
-def test_within_k_is_cut_to_the_largest_label() -> None:
+def test_retrieve_within_limits_k_to_the_largest_label() -> None:
     queue = unit_tensor(9, 4)
     assert retrieve_within(queue, queue, torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1]), 100).indices.shape[1] == 5

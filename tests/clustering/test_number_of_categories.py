@@ -1,4 +1,4 @@
-"""How many categories: planted numbers are found by clearness, and what is given stays."""
+"""The number of categories: planted numbers are estimated by silhouettes, and given numbers are kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from subtaxa.clustering.number_of_categories import CategoryCount, numbers_per_l
 from subtaxa.clustering.silhouettes import silhouettes
 
 
-def clearest(data: Planted) -> int:
+def estimated(data: Planted) -> int:
     return total(Forest(data.features, data.labels))
 
 
@@ -27,39 +27,39 @@ def total(forest: Forest) -> int:
 @pytest.mark.parametrize(
     "sizes", [[[12] * 2, [12]], [[12] * 3, [12] * 5], [[15, 30], [10] * 6, [9, 20, 14]], [[8] * 23]]
 )
-def test_the_clearest_total_finds_the_planted_number(sizes: list[list[int]]) -> None:
+def test_the_planted_number_is_estimated(sizes: list[list[int]]) -> None:
     planted = sum(map(len, sizes))
     for seed in range(3):
-        assert clearest(blobs(sizes, spread=0.06, seed=seed)) == planted
+        assert estimated(blobs(sizes, spread=0.06, seed=seed)) == planted
 
 
-def test_the_clearest_total_looks_at_every_number_near_the_best_of_a_wide_search() -> None:
-    """Ninety-nine numbers are possible: more than the wide search tries."""
-    assert clearest(blobs([[11] * 37], spread=0.03, dim=40)) == 37
+def test_every_number_near_the_best_is_tried() -> None:
+    """More numbers are possible than are tried over the whole range."""
+    assert estimated(blobs([[11] * 37], spread=0.03, dim=40)) == 37
 
 
-def test_the_clearest_total_of_a_lone_featureless_label_is_one() -> None:
+def test_a_single_label_without_structure_has_one_category() -> None:
     features = unit_rows(np.random.default_rng(0).normal(size=(120, 24)))
     assert total(Forest(features, np.zeros(120, dtype=np.int64))) == 1
 
 
-def test_the_clearest_total_of_labels_of_one_kind_is_their_number() -> None:
-    assert clearest(blobs([[40], [25], [30]], spread=0.1)) == 3
+def test_labels_without_inner_structure_have_one_category_each() -> None:
+    assert estimated(blobs([[40], [25], [30]], spread=0.1)) == 3
 
 
 @pytest.mark.parametrize("texts", [1, 2, 3, 30])
-def test_the_clearest_total_of_one_repeated_text_is_one(texts: int) -> None:
+def test_one_repeated_text_is_one_category(texts: int) -> None:
     assert total(Forest(unit_rows(np.ones((texts, 8))), np.zeros(texts, dtype=np.int64))) == 1
 
 
 @pytest.mark.parametrize("distinct", [2, 4])
-def test_the_clearest_total_of_a_few_texts_each_repeated_is_their_number(distinct: int) -> None:
-    """Canned messages: 20 copies of each."""
+def test_a_few_repeated_texts_are_one_category_each(distinct: int) -> None:
+    """There are 20 copies of each message."""
     features = np.repeat(np.eye(8, dtype=np.float32)[:distinct], 20, axis=0)
     assert total(Forest(features, np.zeros(len(features), dtype=np.int64))) == distinct
 
 
-def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_them() -> None:
+def test_the_plausible_range_contains_the_number_and_granularity_goes_beyond_it() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.3, dim=16)
     forest = Forest(data.features, data.labels)
     coarse, normal, fine = (numbers_per_label(forest, granularity)[1] for granularity in ("coarse", "normal", "fine"))
@@ -72,7 +72,7 @@ def test_plausible_numbers_surround_the_chosen_one_and_granularity_goes_beyond_t
 
 
 def test_the_middle_of_the_plausible_totals_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One total that is clear by luck does not pull it far, and where nothing else is plausible it is the peak."""
+    """A single lucky total has little effect, and without any leeway the estimate is at the peak."""
     data = blobs([[30] * 8, [30] * 8], spread=0.05)
     tried = TotalScores(Forest(data.features, data.labels), {})
     curve = {total: 0.5 - 0.2 * abs(np.log(total / 100)) for total in range(2, 400)} | {81: 0.53}
@@ -85,8 +85,8 @@ def test_the_middle_of_the_plausible_totals_is_taken(monkeypatch: pytest.MonkeyP
     assert all(abs(number - 100) <= 3 for number in tried.middle(60, 166, 0.0))
 
 
-def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
-    """Polished and merged with the better regard to sizes, they are at least as clear as the bare cut of the trees."""
+def test_totals_are_scored_by_the_categories_they_lead_to() -> None:
+    """Merging and refining gives silhouettes at least as high as those of the cut trees."""
     data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.12)
     forest = Forest(data.features, data.labels)
     tried = TotalScores(forest, {})
@@ -96,31 +96,31 @@ def test_totals_are_judged_by_the_categories_they_lead_to() -> None:
     assert tried.score(7) == max(tried.score(total) for total in range(2, 14))
 
 
-def test_misplaced_texts_count_against_a_total() -> None:
+def test_negative_silhouettes_lower_the_score() -> None:
     data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.3, dim=8)
     tried = TotalScores(Forest(data.features, data.labels), {})
     for total in (4, 7, 20):
-        misplaced = float((tried.silhouettes[total] < 0).mean()) if tried.silhouette(total) else 0.0
-        assert tried.score(total) == pytest.approx(tried.silhouette(total) - NEGATIVE_PENALTY * misplaced)
+        negative = float((tried.silhouettes[total] < 0).mean()) if tried.silhouette(total) else 0.0
+        assert tried.score(total) == pytest.approx(tried.silhouette(total) - NEGATIVE_PENALTY * negative)
     assert tried.score(20) < tried.silhouette(20)
 
 
-def test_a_total_judged_earlier_is_shared_out_as_the_texts_are_now() -> None:
-    """Two categories of the second label have become four since, and two of the first one."""
+def test_an_earlier_estimate_is_divided_by_the_present_features() -> None:
+    """Since the estimate, the first label went from four categories to two, and the second from two to four."""
     before = blobs([[12] * 4, [12] * 2], spread=0.06)
     now = blobs([[24] * 2, [6] * 4], spread=0.06)
     assert (before.labels == now.labels).all()
-    judged = SilhouetteEstimator().estimate(Forest(before.features, before.labels))
-    assert judged.total == 6
-    _, found = numbers_per_label(Forest(now.features, now.labels), estimate=judged)
+    earlier = SilhouetteEstimator().estimate(Forest(before.features, before.labels))
+    assert earlier.total == 6
+    _, found = numbers_per_label(Forest(now.features, now.labels), estimate=earlier)
     assert [choice.chosen for choice in found] == [2, 4]
     for choice in found:
-        numbers, clear = zip(*choice.curve, strict=True)
+        numbers, scores = zip(*choice.curve, strict=True)
         assert choice.chosen in numbers
-        assert min(clear) <= dict(choice.curve)[choice.chosen] <= max(clear)
+        assert min(scores) <= dict(choice.curve)[choice.chosen] <= max(scores)
 
 
-def test_fixed_numbers_stay_and_the_others_are_found() -> None:
+def test_fixed_numbers_are_kept_and_the_others_are_estimated() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
     forest = Forest(data.features, data.labels)
     _, found = numbers_per_label(forest, fixed={0: 5})
@@ -130,26 +130,26 @@ def test_fixed_numbers_stay_and_the_others_are_found() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_silhouettes_are_scikit_learns(seed: int) -> None:
+def test_silhouettes_equal_those_of_scikit_learn(seed: int) -> None:
     rng = np.random.default_rng(seed)
     features, assignment = unit_rows(rng.normal(size=(60, 6))), rng.integers(5, size=60)
-    assignment[0] = 5  # a category of one text
+    assignment[0] = 5  # This category has one text.
     rows = np.sort(rng.permutation(60)[:40])
     rows[0] = 0
     expected = silhouette_samples(features.astype(np.float64), assignment, metric="cosine")[rows]
     assert silhouettes(features, assignment, 6, rows) == pytest.approx(expected, abs=1e-5)
-    assert silhouettes(features, assignment, 8, rows) == pytest.approx(expected, abs=1e-5)  # two empty ones
+    assert silhouettes(features, assignment, 8, rows) == pytest.approx(expected, abs=1e-5)  # Two categories are empty.
 
 
 def test_silhouettes_of_a_single_category_are_zero() -> None:
     features = unit_rows(np.random.default_rng(0).normal(size=(9, 4)))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # numpy's would be printed to the user
+        warnings.simplefilter("error")  # A user would see a warning from numpy.
         assert silhouettes(features, np.zeros(9, dtype=np.int64), 1, np.arange(9)).tolist() == [0.0] * 9
 
 
-def test_where_no_number_stands_out_there_are_about_as_many_as_texts_in_each() -> None:
-    """Pairs of near copies scattered at random: ever finer is ever clearer."""
+def test_without_a_peak_the_number_is_about_the_root_of_the_number_of_texts() -> None:
+    """The texts are random pairs of near copies, so the score keeps rising with the number."""
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.normal(size=(400, 24)), 2, axis=0) + 0.05 * rng.normal(size=(800, 24))
     forest = Forest(unit_rows(rows), np.repeat([0, 1], 400))

@@ -1,4 +1,4 @@
-"""Texts that fit nowhere are marked, the others are not."""
+"""Outliers are marked, and other texts are not."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from subtaxa.clustering.outliers import _medians, is_outlier, outlier_threshold
 from subtaxa.clustering.rules import cluster
 
 
-def test_strangers_are_marked_and_members_are_not() -> None:
+def test_random_texts_are_outliers_and_members_are_not() -> None:
     data = blobs([[60, 60], [80]], spread=0.1, dim=16)
-    strangers = unit_rows(np.random.default_rng(1).normal(size=(5, 16)))
+    random_texts = unit_rows(np.random.default_rng(1).normal(size=(5, 16)))
     clusters = cluster(data.features, data.labels, 3)
-    place = clusters.nearest(data.features, data.labels)
-    lowest = outlier_threshold(data.features, place, clusters)
-    assert is_outlier(data.features, place, clusters, lowest).mean() < 0.02
-    assert is_outlier(strangers, clusters.nearest(strangers), clusters, lowest).all()
+    assignment = clusters.nearest(data.features, data.labels)
+    threshold = outlier_threshold(data.features, assignment, clusters)
+    assert is_outlier(data.features, assignment, clusters, threshold).mean() < 0.02
+    assert is_outlier(random_texts, clusters.nearest(random_texts), clusters, threshold).all()
 
 
-def test_a_small_category_is_judged_by_the_spread_of_the_others() -> None:
-    """Three texts that are all alike would otherwise shut out everything else."""
+def test_a_small_category_borrows_the_spread_of_the_others() -> None:
+    """Otherwise three identical texts would make every other text an outlier."""
     data = blobs([[80, 80, 3]], spread=0.1, dim=16)
     data.features[data.truth == 2] = data.features[data.truth == 2][0]
     clusters = cluster(data.features, data.labels, 3)
-    place = clusters.nearest(data.features)
-    lowest = outlier_threshold(data.features, place, clusters)
-    small = int(place[data.truth == 2][0])
-    assert lowest[small] < 0.99
+    assignment = clusters.nearest(data.features)
+    threshold = outlier_threshold(data.features, assignment, clusters)
+    small = int(assignment[data.truth == 2][0])
+    assert threshold[small] < 0.99
 
 
-def test_medians_are_numpys() -> None:
+def test_medians_equal_those_of_numpy() -> None:
     rng = np.random.default_rng(0)
     values, group = rng.normal(size=50), rng.integers(4, size=50)
     expected = [np.median(values[group == g]) for g in range(4)]
     assert np.allclose(_medians(values, group, 5), [*expected, 0.0])
 
 
-def test_no_texts_no_harm() -> None:
+def test_no_texts_have_no_outliers() -> None:
     clusters = Clusters(np.eye(3, dtype=np.float32), np.array([0, 0, 1]))
     nobody = np.empty((0, 3), dtype=np.float32), np.empty(0, dtype=np.int64)
     assert is_outlier(*nobody, clusters, outlier_threshold(*nobody, clusters)).tolist() == []

@@ -1,4 +1,4 @@
-"""How many categories the user wants, as checked against the texts."""
+"""The number of categories that a user asks for, checked against the texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXTS = ["a", "b", "c", "c", "d", "e"]
 LABELS = ["x", "x", "y", "y", "y", "z"]
 
 
-def test_what_is_wanted_of_some_texts() -> None:
+def test_totals_and_numbers_of_labels_are_recognised() -> None:
     assert requested_number("auto", TEXTS, LABELS) == RequestedNumber(None, {})
     assert requested_number(4, TEXTS, LABELS) == RequestedNumber(4, {})
     assert requested_number({"y": 2}, TEXTS, LABELS) == RequestedNumber(None, {1: 2})
@@ -22,6 +22,6 @@ def test_what_is_wanted_of_some_texts() -> None:
     ("categories", "said"),
     [(2, "3 to 5"), (6, "3 to 5"), ({"y": 3}, "2 different texts"), ({"w": 1}, "the labels are x, y, z")],
 )
-def test_what_the_texts_cannot_give_is_refused(categories: int | dict[str, int], said: str) -> None:
+def test_impossible_numbers_are_refused(categories: int | dict[str, int], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         requested_number(categories, TEXTS, LABELS)

@@ -1,4 +1,4 @@
-"""The map of the texts: what is alike stays together, and nothing but the features and the seed decides on it."""
+"""The map: similar texts are near each other, and it depends on nothing but the features and the seed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def drawn(features: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def near(places: np.ndarray, k: int) -> np.ndarray:
-    """The k nearest points of each (N, k), without itself."""
+    """The k nearest points of each point (N, k), without the point itself."""
     return NearestNeighbors(n_neighbors=k).fit(places).kneighbors(return_distance=False)
 
 
@@ -61,8 +61,8 @@ def test_planted_blobs_stay_apart(places: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("many", [1, 10_000])
-def test_neighbours_are_kept_by_tree_and_by_grid(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    """On a ring, which a plane can hold as it is, the nearest stay the nearest."""
+def test_neighbours_are_preserved_by_tree_and_by_grid(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """A ring fits into the plane, so its neighbours must stay neighbours."""
     monkeypatch.setattr(text_map_module, "GRID_POINTS", many)
     angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1).astype(np.float32)
@@ -70,7 +70,7 @@ def test_neighbours_are_kept_by_tree_and_by_grid(monkeypatch: pytest.MonkeyPatch
     assert np.mean(kept) / 10 > 0.8
 
 
-def test_only_features_and_seed_decide(places: np.ndarray) -> None:
+def test_the_map_depends_only_on_features_and_seed(places: np.ndarray) -> None:
     order = np.random.default_rng(1).permutation(len(BLOBS))
     np.testing.assert_array_equal(drawn(BLOBS.features), places)
     np.testing.assert_array_equal(drawn(BLOBS.features[order]), places[order])
@@ -78,13 +78,13 @@ def test_only_features_and_seed_decide(places: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_number_of_threads_does_not_decide(places: np.ndarray, threads: int) -> None:
+def test_the_number_of_threads_has_no_effect(places: np.ndarray, threads: int) -> None:
     with threadpool_limits(threads):
         np.testing.assert_array_equal(drawn(BLOBS.features), places)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, MIN_POINTS - 1, MIN_POINTS, MIN_POINTS + 1, 40])
-def test_few_texts_have_places_of_their_own(n: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_few_texts_have_distinct_positions(n: int, capfd: pytest.CaptureFixture[str]) -> None:
     features = unit_rows(np.random.default_rng(n).normal(size=(n, 16)))
     with warnings.catch_warnings(action="error"):
         places = drawn(features)
@@ -95,7 +95,7 @@ def test_few_texts_have_places_of_their_own(n: int, capfd: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 3, 30])
-def test_identical_texts_share_a_place(distinct: int) -> None:
+def test_identical_texts_share_a_position(distinct: int) -> None:
     some = unit_rows(np.random.default_rng(0).normal(size=(distinct, 16)))
     which = np.arange(10 * distinct) % distinct
     with warnings.catch_warnings(action="error"):
@@ -105,7 +105,7 @@ def test_identical_texts_share_a_place(distinct: int) -> None:
     np.testing.assert_array_equal(places, places[which])
 
 
-def test_nearly_identical_texts_do_no_harm() -> None:
+def test_nearly_identical_texts_are_placed() -> None:
     features = np.repeat(np.eye(16, dtype=np.float32)[:3], 50, axis=0)
     features += 1e-7 * np.random.default_rng(0).normal(size=features.shape).astype(np.float32)
     with warnings.catch_warnings(action="error"):
@@ -114,7 +114,7 @@ def test_nearly_identical_texts_do_no_harm() -> None:
     assert (near(places, 10) // 50 == np.arange(150)[:, None] // 50).mean() > 0.95
 
 
-def test_progress_is_told_to_the_end() -> None:
+def test_progress_reaches_its_end() -> None:
     class Watched(Progress):
         def _open(self, name: str, total: int) -> Step:
             self.last = super()._open(name, total)
@@ -127,7 +127,7 @@ def test_progress_is_told_to_the_end() -> None:
     assert set(watched.timings) == {"Drawing the map"}
 
 
-def test_new_texts_go_to_their_like(places: np.ndarray) -> None:
+def test_new_texts_are_placed_near_similar_ones(places: np.ndarray) -> None:
     new = np.arange(len(BLOBS)) % 4 == 0
     found = positions_among(BLOBS.features[new], BLOBS.features[~new], places[~new], 0)
     assert found.dtype == np.float32
@@ -138,13 +138,13 @@ def test_new_texts_go_to_their_like(places: np.ndarray) -> None:
     np.testing.assert_array_equal(backwards[::-1], found)
 
 
-def test_one_far_old_text_is_enough() -> None:
+def test_one_distant_old_text_is_enough() -> None:
     old = np.eye(4, dtype=np.float32)[:1]
     found = positions_among(-old, old, np.array([[3.0, 4.0]], dtype=np.float32), 0)
     np.testing.assert_allclose(found, [[3, 4]], atol=0.1)
 
 
-def test_no_new_texts_have_no_places(places: np.ndarray) -> None:
+def test_no_new_texts_have_no_positions(places: np.ndarray) -> None:
     assert positions_among(BLOBS.features[:0], BLOBS.features, places, 0).shape == (0, 2)
 
 
@@ -159,7 +159,7 @@ def test_the_map_is_saved_and_a_damaged_one_refused(model: Discovery, tmp_path: 
     run = model.save(tmp_path / "run")
     np.testing.assert_array_equal(Discovery.load(run).map_, model.map_)
     facts = read_json(run / RUN)
-    del facts["files"]  # as in a run from before the digests, or one that somebody put together
+    del facts["files"]  # A run without digests is an early one, or was put together by hand.
     (run / RUN).write_text(json_text(facts))
     arrays = read_arrays(run / CLUSTERS)
     write_arrays(run / CLUSTERS, {**arrays, "map": arrays["map"][1:]})
@@ -171,7 +171,7 @@ def test_the_map_is_saved_and_a_damaged_one_refused(model: Discovery, tmp_path: 
         Discovery.load(run)
 
 
-def test_an_update_adds_places_and_an_edit_changes_none(model: Discovery, tmp_path: Path) -> None:
+def test_an_update_adds_positions_and_an_edit_changes_none(model: Discovery, tmp_path: Path) -> None:
     run = model.save(tmp_path / "run")
     grown = Discovery.load(run)
     grown.update(["parcel courier lost", "invoice receipt pdf"], ["post", "money"])
@@ -207,8 +207,8 @@ print(stopped)
 """
 
 
-def test_a_signal_while_the_map_is_drawn_stops_it_and_crashes_nothing() -> None:
-    """An exception in the middle of a round leaves openTSNE a tree that is half made: it takes the process with it."""
+def test_a_signal_stops_the_map_without_a_crash() -> None:
+    """An exception in the middle of an iteration leaves openTSNE with an incomplete tree, which crashes the process."""
     done = subprocess.run(
         [sys.executable, "-c", STOPPED], capture_output=True, text=True, cwd=Path(__file__).parents[1]
     )

@@ -86,3 +86,19 @@ def write_run(folder: Path) -> Path:
     array_files.write_arrays(folder / layout.CLUSTERS, arrays())
     array_files.write_arrays(folder / layout.FEATURES, {"features": np.eye(3, dtype=np.float32)})
     return folder
+
+
+def fill(folder: Path, *names: str, content: str = "old") -> Path:
+    """Write files of a run, all with the same content. The model and the checkpoint are folders."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        if name in (layout.MODEL, layout.CHECKPOINT):
+            (folder / name).mkdir()
+            (folder / name / "inside").write_text(content)
+        else:
+            (folder / name).write_text(content)
+    return folder
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}

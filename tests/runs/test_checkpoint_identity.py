@@ -1,4 +1,4 @@
-"""Going on with a stopped run: only with the same texts, settings and wishes, and never in place of another run."""
+"""Resuming a stopped run: only with the same texts and settings, and never over another run."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def stop(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
         assert main(command) == 130
 
 
-def test_another_wish_is_another_run(
+def test_other_settings_are_another_run(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Training goes by the number of categories, even where k is given."""
+    """Training depends on the number of categories, even if the number of neighbours is given."""
     stop(monkeypatch, [*command, "--categories", "6"])
     for name, value in (("categories", "7"), ("granularity", "fine"), ("seed", "1"), ("temperature", "0.2")):
         error = refused(capsys, [*command, "--categories", "6", f"--{name}", value, "--resume"])
@@ -49,7 +49,7 @@ def test_another_wish_is_another_run(
     assert main([*command, "--categories", "6", "--resume"]) == 0
 
 
-def test_a_run_begun_over_a_finished_one_is_not_thrown_away(
+def test_an_unfinished_run_over_a_finished_one_is_kept(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
@@ -64,7 +64,7 @@ def test_a_run_begun_over_a_finished_one_is_not_thrown_away(
     assert not (out / "checkpoint").exists()
 
 
-def test_what_killed_processes_left_is_cleared_away(
+def test_files_left_by_killed_processes_are_removed(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
@@ -83,7 +83,7 @@ def test_what_killed_processes_left_is_cleared_away(
     assert not [path.name for path in out.rglob(".*")]
 
 
-def test_a_checkpoint_of_another_encoder_under_the_same_name_is_one_sentence(
+def test_a_checkpoint_of_another_encoder_with_the_same_name_is_refused(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import torch
@@ -100,7 +100,7 @@ def test_a_checkpoint_of_another_encoder_under_the_same_name_is_one_sentence(
 
 
 @pytest.mark.parametrize("content", ["[1]", "{", ""])
-def test_a_damaged_identity_is_one_sentence(
+def test_a_damaged_identity_is_refused(
     command: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

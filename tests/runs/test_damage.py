@@ -1,4 +1,4 @@
-"""Files of a finished run that were damaged since: one sentence, whatever the damage."""
+"""Damaged files of a finished run lead to one sentence, not to a traceback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(whole: Path, tmp_path: Path) -> Path:
 
 
 def flip(path: Path, seed: int) -> None:
-    """Change one bit somewhere in the last nine tenths, where the numbers are."""
+    """Change one bit in the last nine tenths of a file, where the numbers are."""
     content = bytearray(path.read_bytes())
     bit = random.Random(seed).randrange(8 * len(content) // 10, 8 * len(content))
     content[bit // 8] ^= 1 << bit % 8
@@ -49,7 +49,7 @@ def test_a_flipped_bit_is_noticed(run: Path, capsys: pytest.CaptureFixture[str],
 
 
 @pytest.mark.parametrize("name", ["model/tokenizer.json", "model/config.json", "model/modules.json"])
-def test_any_file_of_the_model_counts(run: Path, name: str) -> None:
+def test_a_change_in_any_file_of_the_model_is_noticed(run: Path, name: str) -> None:
     (run / name).write_bytes((run / name).read_bytes() + b"\n")
     with pytest.raises(SubtaxaError, match="has changed since it was written"):
         Discovery.load(run).predict(["refund"])
@@ -62,7 +62,7 @@ def test_a_missing_file_is_called_missing(run: Path, name: str) -> None:
         Discovery.load(run).predict(["refund"])
 
 
-def test_an_edited_and_an_updated_run_are_whole(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_and_updated_run_has_valid_digests(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from subtaxa.cli.main import main
 
     assert main(["rename", str(run), "0", "Mine", "--quiet"]) == 0
@@ -76,14 +76,14 @@ def test_an_edited_and_an_updated_run_are_whole(run: Path, capsys: pytest.Captur
     assert digests(run) == json.loads((run / "run.json").read_text())["files"]
 
 
-def test_a_run_of_before_the_digests_still_loads(run: Path) -> None:
+def test_a_run_without_digests_still_loads(run: Path) -> None:
     facts = json.loads((run / "run.json").read_text())
     del facts["files"]
     (run / "run.json").write_text(json.dumps(facts))
     assert len(Discovery.load(run).predict(["refund owed"])) == 1
 
 
-def test_files_written_together_all_take_their_name_or_none(tmp_path: Path) -> None:
+def test_files_written_together_are_all_replaced_or_none(tmp_path: Path) -> None:
     write_together(tmp_path, {"a": b"old", "b": b"old"})
     with pytest.raises(TypeError):
         write_together(tmp_path, {"a": b"new", "b": "no bytes"})  # type: ignore[dict-item]

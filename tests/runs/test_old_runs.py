@@ -16,7 +16,7 @@ from subtaxa.cli.main import main
 from subtaxa.discovery import Discovery
 
 OLD = Path(__file__).parent / "run_0_1_0"
-# What 0.1.0 itself said about the run when it saved it.
+# The results that 0.1.0 saved with this run.
 LABELS = [5, 0, 3, 3, 3, 5, 3, 0, 3, 2, 2, 3, 0, 3, 0, 1, 1, 3, 2, 1, 1, 6, 2, 6]
 NAMES = {
     0: "Renamed by hand",
@@ -34,13 +34,13 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(OLD, tmp_path / "run"))
 
 
-def test_it_has_the_format_and_the_names_of_0_1_0() -> None:
+def test_the_run_has_the_format_and_the_names_of_0_1_0() -> None:
     facts = json.loads((OLD / "run.json").read_text("utf-8"))
     assert (facts["format"], facts["subtaxa"]) == (3, "0.1.0")
     assert {"clip", "view", "view_rate", "view_tokens", "rank_dimensions"} <= facts["settings"].keys()
 
 
-def test_it_loads_as_it_was_saved(run: Path) -> None:
+def test_the_run_loads_as_it_was_saved(run: Path) -> None:
     model = Discovery.load(run)
     assert model.labels_.tolist() == LABELS
     assert {category.id: category.name for category in model.taxonomy_} == NAMES
@@ -52,7 +52,7 @@ def test_it_loads_as_it_was_saved(run: Path) -> None:
     np.testing.assert_allclose(model.transform(model.data_.texts), model.features_, atol=1e-5)
 
 
-def test_it_can_be_edited_and_saved(run: Path, tmp_path: Path) -> None:
+def test_the_run_can_be_edited_and_saved(run: Path, tmp_path: Path) -> None:
     main(["undo", str(run), "--quiet"])
     assert set(Discovery.load(run).classes_) == {0, 1, 2, 3, 5}
     main(["info", str(run)])

@@ -1,6 +1,6 @@
-"""Folders from strangers: a run or an encoder that was made to do harm is refused, and nothing in it is executed.
+"""Malicious folders: a run or an encoder that was made to do harm is refused, and nothing in it is executed.
 
-Some more kinds are in test_encoder.py.
+More cases are in tests/encoders.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HUGE_HEADER = struct.pack("<Q", 10 * 2**30) + b"{}"
 
 
 class Evil:
-    """What runs when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -48,7 +48,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_model(folder: Path) -> Path:
-    """A folder that looks like a model as far as it is looked at before it is loaded."""
+    """A folder that passes all checks before loading, but is not a model."""
     write_json(folder / "config.json", {"model_type": "bert", "text_config": {}})
     write_json(folder / "modules.json", MODULES)
     write_json(folder / "1_Pooling" / "config.json", {})
@@ -76,7 +76,7 @@ def only_pickled(folder: Path) -> None:
 
 
 def code(folder: Path, config: dict[str, Any]) -> None:
-    """Code beside the configuration that asks for it, under a name that is not seen to be code."""
+    """A configuration that asks for code, and the code in a file without the ending of code."""
     (folder / "evil").write_text(f"open({str(folder.parent / 'evil code ran')!r}, 'w')")
     write_json(folder / "config.json", config)
 
@@ -135,19 +135,19 @@ ENCODERS: dict[str, tuple[Harm, str]] = {
 
 @pytest.fixture(autouse=True)
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A megabyte is enough to show the limit on a file."""
+    """A limit of one megabyte keeps the tests small."""
     monkeypatch.setattr(json_files, "LARGEST", 2**20)
 
 
-def test_the_folders_are_fine_before_they_are_made_evil(tmp_path: Path) -> None:
+def test_the_folders_are_accepted_before_they_are_changed(tmp_path: Path) -> None:
     write_model(write_run(tmp_path / "run") / "model")
     check_folder(tmp_path / "run" / "model")
     assert len(Discovery.load(tmp_path / "run").taxonomy_) == 3
-    with pytest.raises(InputError, match="cannot load the encoder"):  # so far, but no further, does it look like one
+    with pytest.raises(InputError, match="cannot load the encoder"):  # It passes the checks but cannot be loaded.
         load_pipeline(str(tmp_path / "run" / "model"))
 
 
-def test_the_pickle_is_evil(tmp_path: Path) -> None:
+def test_the_pickle_runs_code(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     evil_pickle(tmp_path / "model", "x.bin")
     pickle.loads((tmp_path / "model" / "x.bin").read_bytes())  # noqa: S301
@@ -155,7 +155,7 @@ def test_the_pickle_is_evil(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_an_evil_encoder_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_malicious_encoder_is_refused(tmp_path: Path, name: str) -> None:
     folder = write_model(write_run(tmp_path / "run") / "model")
     harm, sentence = ENCODERS[name]
     harm(folder)
@@ -254,7 +254,7 @@ RUNS: dict[str, tuple[Harm, str]] = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_an_evil_run_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_malicious_run_is_refused(tmp_path: Path, name: str) -> None:
     folder = write_run(tmp_path / "run")
     write_model(folder / "model")
     harm, sentence = RUNS[name]
@@ -264,7 +264,7 @@ def test_an_evil_run_is_refused(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.rglob("evil code ran"))
 
 
-def test_arrays_larger_than_the_memory_are_refused_unread(tmp_path: Path) -> None:
+def test_arrays_larger_than_free_memory_are_refused_before_reading(tmp_path: Path) -> None:
     path = write_run(tmp_path) / layout.FEATURES
     os.truncate(path, 2**42)
     with pytest.raises(InputError, match="is larger than the free memory"):
@@ -291,7 +291,7 @@ def test_arrays_larger_than_the_memory_are_refused_unread(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_evil_words_are_refused(tmp_path: Path, harm: Callable[[Path], None], sentence: str) -> None:
+def test_a_malicious_vocabulary_is_refused(tmp_path: Path, harm: Callable[[Path], None], sentence: str) -> None:
     folder = write_run(tmp_path / "run")
     write_model(folder / "model")
     harm(folder)
@@ -301,7 +301,7 @@ def test_evil_words_are_refused(tmp_path: Path, harm: Callable[[Path], None], se
 
 
 def test_the_encoder_of_a_run_is_the_one_in_its_folder(tmp_path: Path) -> None:
-    """A name on the hub in a stranger's run.json is only words."""
+    """The encoder's name in run.json is never looked up on the hub."""
     folder = write_run(tmp_path / "run")
     write_model(folder / "model")
     facts(settings={**FACTS["settings"], "encoder": "evil/model"})(folder)

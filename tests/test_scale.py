@@ -1,4 +1,4 @@
-"""What is done otherwise with very many texts, tried on few by lowering the numbers from which on it is."""
+"""The code paths for very many texts, tested on few texts with lowered limits."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ LABELS = torch.arange(2).repeat_interleave(1000)
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred rows are many."""
+def approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is approximate above 100 rows."""
     monkeypatch.setattr(neighbours, "EXACT_ROWS", 100)
     monkeypatch.setattr(neighbours, "MIN_ROWS_SEEN", 300)
 
 
-@pytest.mark.usefixtures("few")
-def test_the_search_among_cells_finds_nearly_all_neighbours_and_reads_little() -> None:
+@pytest.mark.usefixtures("approximate")
+def test_the_approximate_search_finds_nearly_all_neighbours_with_few_comparisons() -> None:
     exact = (CLUSTERED @ CLUSTERED.T).topk(15, dim=1).indices
     with LargestTensor() as watched:
         found = retrieve(CLUSTERED, CLUSTERED, 15)
@@ -49,21 +49,21 @@ def test_the_search_among_cells_finds_nearly_all_neighbours_and_reads_little() -
     assert all(len(set(row)) == 15 for row in found.indices.tolist())
 
 
-@pytest.mark.usefixtures("few")
-def test_the_search_among_cells_is_the_same_every_time_and_keeps_to_the_label() -> None:
+@pytest.mark.usefixtures("approximate")
+def test_the_approximate_search_is_deterministic_and_stays_in_the_label() -> None:
     first, again = (retrieve_within(CLUSTERED, CLUSTERED, LABELS, 15) for _ in range(2))
     assert torch.equal(first.indices, again.indices)
     assert (LABELS[first.indices] == LABELS[:, None]).all()
 
 
-@pytest.mark.usefixtures("few")
-def test_the_search_among_cells_has_the_own_row_first_wherever_it_is() -> None:
+@pytest.mark.usefixtures("approximate")
+def test_the_approximate_search_has_the_own_row_first_even_if_it_is_far_away() -> None:
     found = retrieve(-CLUSTERED, CLUSTERED, 3).indices
     assert torch.equal(found[:, 0], torch.arange(len(CLUSTERED)))
     assert all(len(set(row)) == 3 for row in found.tolist())
 
 
-def test_only_labels_above_the_limit_are_searched_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_labels_above_the_limit_are_searched_approximately(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = (torch.arange(2000) >= 90).long()
     asked: list[int] = []
     real = neighbours._approximate_blocks
@@ -78,7 +78,7 @@ def test_only_labels_above_the_limit_are_searched_by_cells(monkeypatch: pytest.M
     assert asked == [1910]
 
 
-def test_rivals_that_are_the_whole_queue_change_nothing() -> None:
+def test_the_whole_queue_as_negatives_changes_nothing() -> None:
     queries, queue = unit_tensor(6, 8, 1), unit_tensor(50, 8, 2)
     positives, weights = torch.arange(18).view(6, 3), torch.rand(6, 3)
     whole = multi_positive_nce(queries, queue, positives, weights, 0.1)
@@ -87,7 +87,7 @@ def test_rivals_that_are_the_whole_queue_change_nothing() -> None:
     )
 
 
-def test_some_rivals_stand_for_all_on_average() -> None:
+def test_a_sample_of_negatives_gives_the_same_loss_on_average() -> None:
     queries, queue = unit_tensor(6, 8, 1), unit_tensor(4000, 8, 2)
     positives, weights = torch.arange(18).view(6, 3), torch.ones(6, 3)
     whole = float(multi_positive_nce(queries, queue, positives, weights, 0.5)[1])
@@ -96,7 +96,7 @@ def test_some_rivals_stand_for_all_on_average() -> None:
     assert parts == pytest.approx([whole] * 4, abs=0.2)
 
 
-def test_a_long_queue_is_seen_in_turns_and_a_short_one_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_queue_is_sampled_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = FeatureQueue(torch.arange(10.0)[:, None])
     assert queue.some() is None
     monkeypatch.setattr(feature_queue, "MOST_RIVALS", 4)
@@ -111,7 +111,7 @@ def test_a_long_queue_is_seen_in_turns_and_a_short_one_as_a_whole(monkeypatch: p
     assert seen[0].untyped_storage().data_ptr() == queue.rows.untyped_storage().data_ptr()
 
 
-def test_a_thinned_forest_has_the_same_trees_and_keeps_small_labels_whole() -> None:
+def test_a_subsampled_forest_has_the_same_trees_and_all_texts_of_small_labels() -> None:
     data = blobs([[200, 300], [20, 10]])
     forest = Forest(data.features, data.labels)
     thin = forest.subsample(200)
@@ -124,7 +124,7 @@ def test_a_thinned_forest_has_the_same_trees_and_keeps_small_labels_whole() -> N
     assert rows[0] < rows[1]
 
 
-def test_a_thinned_tree_has_no_category_without_a_text() -> None:
+def test_a_restricted_tree_has_no_empty_category() -> None:
     tree = WardTree(blobs([[30, 30]]).features)
     for k in (1, 7, 40):
         cut = tree.restricted_to(np.arange(0, 60, 4)).cut(k)
@@ -133,7 +133,7 @@ def test_a_thinned_tree_has_no_category_without_a_text() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[[60] * 3, [60] * 5], [[200, 90], [60] * 6, [50]]])
-def test_some_of_the_texts_show_the_same_number(sizes: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_of_the_texts_gives_the_same_number(sizes: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(sizes, spread=0.06)
     monkeypatch.setattr(silhouette, "TEXTS", 200)
     forest = Forest(data.features, data.labels)
@@ -149,7 +149,7 @@ def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -
         assert np.allclose(probabilities(data.features, clusters, UNCALIBRATED, labels), whole, atol=1e-6)
 
 
-def test_a_map_of_many_texts_puts_the_rest_among_their_like(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_beyond_the_limit_of_the_map_are_placed_near_similar_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs([[120, 80], [160, 40, 100]], spread=0.08)
     monkeypatch.setattr(text_map, "MAX_POINTS", 150)
     places = text_map.text_map(data.features, 0, Progress())
@@ -161,7 +161,7 @@ def test_a_map_of_many_texts_puts_the_rest_among_their_like(monkeypatch: pytest.
     assert (data.truth[nearest] == data.truth[:, None]).mean() > 0.95
 
 
-def test_everything_at_once_still_finds_the_planted_categories(
+def test_all_large_scale_paths_together_find_the_planted_categories(
     quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, labels, fine = planted_corpus(60)

@@ -40,7 +40,7 @@ json_values = st.recursive(
 
 
 def usable(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What reading must keep: rows with a text and a label; NULs are blanks, and a label has none around it."""
+    """The rows that reading must return: those with a text and a label. NULs become blanks, and labels are stripped."""
     seen = [(clean(text), clean(label).strip()) for text, label in rows]
     return [(text, label) for text, label in seen if text.strip() and label]
 
@@ -65,7 +65,9 @@ def test_csv_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory,
     out = io.StringIO(newline="")
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    path.write_text("\ufeff" + out.getvalue(), encoding="utf-8", newline="")  # the mark: many NULs are not UTF-16
+    path.write_text(
+        "\ufeff" + out.getvalue(), encoding="utf-8", newline=""
+    )  # Without the mark, many NULs would look like UTF-16.
     check_read(path, rows)
 
 
@@ -109,7 +111,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
 
 @st.composite
 def neighbours(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Lists of different neighbours (N, k), labels (N,) and features (N, D)."""
+    """Lists of distinct neighbours (N, k), labels (N,) and features (N, D)."""
     n = draw(st.integers(2, 12))
     k, seed = draw(st.integers(1, n)), draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -119,7 +121,7 @@ def neighbours(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
 
 @quickly
 @given(neighbours())
-def test_filters_say_what_they_are_defined_by(given: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> None:
+def test_filters_match_their_definitions(given: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> None:
     indices, labels, features = given
     kept = label_filter(indices, labels)
     mutual = reciprocal_filter(indices, kept)
@@ -137,7 +139,7 @@ def test_filters_say_what_they_are_defined_by(given: tuple[torch.Tensor, torch.T
 
 @quickly
 @given(st.integers(1, 30), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
-def test_clustering_files_every_text_below_its_label(n: int, n_labels: int, seed: int, alike: bool) -> None:
+def test_clustering_puts_every_text_below_its_label(n: int, n_labels: int, seed: int, alike: bool) -> None:
     rng = np.random.default_rng(seed)
     features = unit(np.ones((n, 5)) if alike else rng.normal(size=(n, 5)))  # (N, D)
     labels = np.unique(rng.integers(0, n_labels, n), return_inverse=True)[1]
@@ -151,7 +153,7 @@ def test_clustering_files_every_text_below_its_label(n: int, n_labels: int, seed
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to every value in a JSON document."""
+    """The path to every value in a JSON document."""
     inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     return [path, *(place for key, value in inner for place in places(value, (*path, key)))]
 
@@ -186,7 +188,7 @@ def test_a_run_with_any_value_in_its_json_is_read_or_refused(tmp_path: Path, nam
 
 @quickly
 @given(json_values)
-def test_a_shape_is_of_itself_only(value: Any) -> None:
+def test_difference_accepts_only_the_given_shape(value: Any) -> None:
     assert (json_files.difference(value, {"a": [int]}) is None) == (
         isinstance(value, dict)
         and isinstance(value.get("a"), list)

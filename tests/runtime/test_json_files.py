@@ -1,0 +1,19 @@
+"""JSON that subtaxa writes: numpy values and any string."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from subtaxa.runtime.json_files import json_text
+
+
+def test_json_holds_numpy_and_any_string() -> None:
+    content = {"a": np.int64(3), "b": np.float32(0.5), "c": "é\ud800😀", "d": np.True_}
+    text = json_text(content)
+    assert json.loads(text) == {"a": 3, "b": 0.5, "c": "é\ud800😀", "d": True}
+    assert text.isascii()
+    with pytest.raises(TypeError, match="set cannot be written as JSON"):
+        json_text({"a": {1}})
