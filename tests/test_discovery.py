@@ -67,7 +67,7 @@ def test_training_gets_the_given_number_or_an_estimate(
     def train(
         encoder: SentenceEncoder, data: TrainingData, settings: Settings, *others: object
     ) -> tuple[list[dict[str, float]], Method]:
-        told.append((data.n_categories, data.unknown, data.estimating))
+        told.append((data.n_categories, data.number_is_guess, data.estimate_neighbours))
         return [], Method(settings)
 
     monkeypatch.setattr(fit_encoder, "train", train)

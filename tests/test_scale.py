@@ -98,10 +98,10 @@ def test_a_sample_of_negatives_gives_the_same_loss_on_average() -> None:
 
 def test_a_long_queue_is_sampled_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = FeatureQueue(torch.arange(10.0)[:, None])
-    assert queue.some() is None
-    monkeypatch.setattr(feature_queue, "MOST_RIVALS", 4)
+    assert queue.denominator_sample() is None
+    monkeypatch.setattr(feature_queue, "MAX_DENOMINATOR_ROWS", 4)
     torch.manual_seed(0)
-    seen = [queue.some() for _ in range(20)]
+    seen = [queue.denominator_sample() for _ in range(20)]
     assert {tuple(rows[:, 0].tolist()) for rows in seen if rows is not None} == {
         (0.0, 3.0, 6.0, 9.0),
         (1.0, 4.0, 7.0),
@@ -171,7 +171,7 @@ def test_all_large_scale_paths_together_find_the_planted_categories(
         (neighbours, "ROWS_SEEN_PER_NEIGHBOUR", 1),
         (filters, "TABLE_CELLS_PER_NEIGHBOUR", 0),
         (filters, "SORTED_NEIGHBOURS", 1),
-        (feature_queue, "MOST_RIVALS", 100),
+        (feature_queue, "MAX_DENOMINATOR_ROWS", 100),
         (ward_tree, "LARGEST_TREE", 60),
         (ward_tree, "MICRO_CLUSTERS", 40),
         (silhouette, "TEXTS", 200),

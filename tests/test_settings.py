@@ -13,7 +13,7 @@ import pytest
 from subtaxa.errors import SettingError
 from subtaxa.methods import method_class, variants
 from subtaxa.settings import NAMES, PRESETS, Settings, about, check
-from subtaxa.training.trainer import _mixed, rate
+from subtaxa.training.trainer import learning_rate_factor, step_seed
 
 NUMERIC = {f.name: f for f in fields(Settings) if f.metadata["low"] is not None}
 WHOLE = [name for name, f in NUMERIC.items() if str(f.type).startswith("int")]
@@ -190,19 +190,19 @@ def test_unknown_method_lists_the_names() -> None:
 
 
 def rates(total: int, schedule: str, warmup: float) -> list[float]:
-    return [rate(step, total, schedule, warmup) for step in range(total)]
+    return [learning_rate_factor(step, total, schedule, warmup) for step in range(total)]
 
 
 def test_linear_rate_by_hand() -> None:
     """Ten steps with a warm-up of two: 1/3, 2/3, then from 1 down by eighths. The last step is above zero."""
     assert rates(10, "linear", 0.2) == pytest.approx([1 / 3, 2 / 3, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8])
-    assert rate(10, 10, "linear", 0.2) == 0.0
+    assert learning_rate_factor(10, 10, "linear", 0.2) == 0.0
 
 
 def test_cosine_rate_at_its_end_points_and_middle() -> None:
-    assert [rate(step, 100, "cosine", 0.0) for step in (0, 50, 100)] == pytest.approx([1.0, 0.5, 0.0])
-    assert rate(10, 100, "cosine", 0.1) == pytest.approx(1.0)
-    assert rate(55, 100, "cosine", 0.1) == pytest.approx(0.5)
+    assert [learning_rate_factor(step, 100, "cosine", 0.0) for step in (0, 50, 100)] == pytest.approx([1.0, 0.5, 0.0])
+    assert learning_rate_factor(10, 100, "cosine", 0.1) == pytest.approx(1.0)
+    assert learning_rate_factor(55, 100, "cosine", 0.1) == pytest.approx(0.5)
 
 
 def test_constant_rate_is_constant_after_the_warm_up() -> None:
@@ -224,7 +224,7 @@ def test_the_rate_rises_once_and_never_exceeds_its_peak(schedule: str, warmup: f
 
 def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
     seeds = [*range(12), 2**30, 2**31 - 2, 2**31 - 1]
-    found = [_mixed(*triple) for triple in itertools.product(seeds, range(25), range(150))]
+    found = [step_seed(*triple) for triple in itertools.product(seeds, range(25), range(150))]
     assert len(set(found)) == len(found)
     assert all(0 <= number < 2**63 - 2**20 for number in found)  # torch accepts it, even with a process number added.
 

@@ -34,11 +34,11 @@ class Estimate(Exception):
 
 
 class UntilJudged(SoftDNA):
-    """The default, up to the moment when it would judge the number."""
+    """The default, up to the moment when it would estimate the number."""
 
-    def judge(self, epoch: int) -> None:
+    def estimate_number(self, epoch: int) -> None:
         if epoch == 1:
-            raise Estimate(unit(self.compared().cpu().numpy()))
+            raise Estimate(unit(self.comparison_features().cpu().numpy()))
 
 
 def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
@@ -55,21 +55,21 @@ def one_epoch(data: Dataset, seed: int) -> tuple[Floats, Ints, Ints]:
         torch.from_numpy(labels),
         len(names),
         number,
-        unknown=True,
-        estimating=True,
+        number_is_guess=True,
+        estimate_neighbours=True,
         untrained=encoder.features(tokens),
-        words=torch.from_numpy(lexical_features(texts)[0]),
+        lexical=torch.from_numpy(lexical_features(texts)[0]),
     )
     true = np.array([len(set(fine[labels == label])) for label in range(len(names))])
     try:
         Trainer(settings, seed, Progress()).run("", UntilJudged(settings), encoder, training, int(settings.epochs))
     except Estimate as reached:
         return reached.args[0], labels, true
-    raise AssertionError("a training of a single epoch is never judged")
+    raise AssertionError("the number is estimated after the first epoch, so train for two or more")
 
 
 def found(features: Floats, labels: Ints, true: Ints) -> dict[str, Any]:
-    """The number that is judged the best, against the truth."""
+    """The estimated number against the true one."""
     forest = Forest(features, labels)
     estimate = SilhouetteEstimator().estimate(forest)
     _, low, total, high, _ = estimate.totals.tolist()

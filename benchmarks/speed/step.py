@@ -89,7 +89,7 @@ def main() -> None:
     print(f"| {STEPS} steps of {settings.method}, {each:.0f} ms each while profiled | share of the time |\n|---|---|")
     for name, microseconds in spent.most_common():
         print(f"| {name} | {100 * microseconds / total:.1f} % |")
-    steps, retrieval = len(trainer.data.tokens) / settings.batch_size, trainer.place.log["retrieval_seconds"]
+    steps, retrieval = len(trainer.data.tokens) / settings.batch_size, trainer.state.epoch_log["retrieval_seconds"]
     print(f"\nAn epoch has {steps:.0f} steps; encoding all texts takes {encoding:.1f} s, retrieval {retrieval:.1f} s.")
 
 

@@ -28,7 +28,7 @@ from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.editing import edit
 from subtaxa.taxonomy.fitted_state import FittedState, Request
 from subtaxa.taxonomy.text_reader import as_texts
-from subtaxa.training.fit_encoder import Engine, learn
+from subtaxa.training.fit_encoder import Engine, train_encoder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,7 +236,7 @@ new_category_lift
         *,
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
-        engine: Engine = learn,
+        engine: Engine = train_encoder,
     ) -> Discovery:
         """Find the categories of texts with coarse labels.
 

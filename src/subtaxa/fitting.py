@@ -35,7 +35,7 @@ from subtaxa.settings import Settings
 from subtaxa.taxonomy.describe import Description, describe
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
 from subtaxa.taxonomy.text_reader import MemoryReader
-from subtaxa.training.fit_encoder import Engine, Job, encoder_for, learn
+from subtaxa.training.fit_encoder import Engine, TrainingJob, encoder_for, train_encoder
 from subtaxa.training.memory_budget import Sizes, fit_into_memory
 from subtaxa.training.trainer import History
 
@@ -48,7 +48,7 @@ def fit_state(
     settings: Settings,
     progress: Progress,
     checkpoint: str | Path | None = None,
-    engine: Engine = learn,
+    engine: Engine = train_encoder,
 ) -> FittedState:
     """Find the categories of the texts. With a `checkpoint` folder, training is saved there and continues from it."""
     prepared = _prepare(data, request, settings)
@@ -156,20 +156,20 @@ def _train(
         torch.from_numpy(prepared.labels),
         len(prepared.label_names),
         prepared.n_categories,
-        unknown=prepared.requested.total is None,
-        estimating=prepared.estimate_in_training,
+        number_is_guess=prepared.requested.total is None,
+        estimate_neighbours=prepared.estimate_in_training,
         fixed=prepared.requested.fixed,
-        words=torch.from_numpy(encoded.words),
+        lexical=torch.from_numpy(encoded.words),
     )
     with removed_if_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
-        outcome = engine(encoded.encoder, Job(data, prepared.settings, seed, folder, encoded.sizes), progress)
-    weight, vocabulary = outcome.words_kept, encoded.vocabulary
+        result = engine(encoded.encoder, TrainingJob(data, prepared.settings, seed, folder, encoded.sizes), progress)
+    weight, vocabulary = result.lexical_weight, encoded.vocabulary
     return _Trained(
-        features=concatenated(outcome.after.numpy(), encoded.words, weight),
-        untrained=concatenated(outcome.before.numpy(), encoded.words, weight),
+        features=concatenated(result.after.numpy(), encoded.words, weight),
+        untrained=concatenated(result.before.numpy(), encoded.words, weight),
         vocabulary=replace(vocabulary, weight=weight) if vocabulary is not None and weight else None,
-        estimate=outcome.judged,
-        history=outcome.history,
+        estimate=result.estimate,
+        history=result.history,
     )
 
 

@@ -18,7 +18,7 @@ from subtaxa.methods.dna_as_released import BertCEAsReleased, DNAAsReleased, Swi
 from subtaxa.runtime.progress import Progress
 from subtaxa.training import trainer
 from subtaxa.training.fit_encoder import train
-from subtaxa.training.trainer import Trainer, rate
+from subtaxa.training.trainer import Trainer, learning_rate_factor
 
 NAMES = [f.name for f in fields(Switches)]
 
@@ -184,7 +184,9 @@ def test_k_follows_an_estimated_number_and_the_text_itself_stays_beside_it(tiny_
 
 def test_warm_up_lasts_half_of_the_training() -> None:
     settings = settings_for("paper", method="dna-as-released")
-    steps = [rate(s, 200 * settings.schedule_length, settings.schedule, settings.warmup) for s in range(200)]
+    steps = [
+        learning_rate_factor(s, 200 * settings.schedule_length, settings.schedule, settings.warmup) for s in range(200)
+    ]
     assert steps.index(max(steps)) == 100
     assert settings_for("paper", method="dna-as-released", schedule_length=1.0).schedule_length == 1.0
 
@@ -193,7 +195,7 @@ def rates(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, **changes: object)
     """The length of the schedule in epochs, as pretraining and then the method ask for it."""
     asked: dict[str, list[float]] = {"pretraining": [], "method": []}
     settings, encoder, data, _ = prepared(tiny_encoder, **{"epochs": 2, "pretrain_epochs": 3} | changes)
-    real = trainer.rate
+    real = trainer.learning_rate_factor
     running: list[str] = []
 
     def watched(step: int, total: float, schedule: str, warmup: float) -> float:
@@ -205,7 +207,7 @@ def rates(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, **changes: object)
         return real_run(self, name, method, *others)  # type: ignore[arg-type]
 
     real_run = Trainer.run
-    monkeypatch.setattr(trainer, "rate", watched)
+    monkeypatch.setattr(trainer, "learning_rate_factor", watched)
     monkeypatch.setattr(Trainer, "run", run)
     train(encoder, data, settings, 0, Progress())
     return asked

@@ -155,7 +155,7 @@ def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
     """The method in its first epoch, with features that tell nothing."""
     settings, encoder, data, _ = prepared(tiny_encoder, **{"augment": "none", "neighbours": 7} | changes)
     method = SoftDNA(settings)
-    method.start(encoder, replace(data, words=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
+    method.start(encoder, replace(data, lexical=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
     method.begin_epoch(0)
     return method
 
@@ -165,32 +165,32 @@ def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -
     _, _, data, fine = prepared(tiny_encoder)
     topics = torch.tensor([sorted(set(fine)).index(name) for name in fine])
     method = with_words(tiny_encoder, torch.eye(len(set(fine)))[topics])
-    assert method.word_weight > 0
+    assert method.lexical_weight > 0
     assert (topics[method.positives] == topics[:, None])[method.weights > 0].float().mean() > 0.9
     settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     plain = SoftDNA(settings)
-    plain.start(encoder, replace(data, words=noise(len(data), 1)))  # the features tell the labels here
+    plain.start(encoder, replace(data, lexical=noise(len(data), 1)))  # the features tell the labels here
     assert plain.begin_epoch(0)["word_weight"] == 0.0
 
 
 def test_words_never_count_more_than_in_the_first_epoch(tiny_encoder: str) -> None:
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels])
-    first = method.word_limit
-    assert first == method.word_weight > 0
-    method.word_limit = 0.25
+    first = method.max_lexical_weight
+    assert first == method.lexical_weight > 0
+    method.max_lexical_weight = 0.25
     assert method.begin_epoch(1)["word_weight"] == 0.25
     resumed = begun(tiny_encoder)
     resume(resumed, method)
-    assert resumed.word_limit == 0.25
+    assert resumed.max_lexical_weight == 0.25
 
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tiny_encoder: str, cut: bool) -> None:
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], **{"max_tokens": 4} if cut else {})
-    first = method.word_weight
-    method.data = replace(method.data, words=noise(len(data), 1))  # that do harm
+    first = method.lexical_weight
+    method.data = replace(method.data, lexical=noise(len(data), 1))  # that do harm
     later = method.begin_epoch(1)["word_weight"]
     assert later == first > 0 if cut else later < first
 
@@ -202,7 +202,7 @@ def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -
     method.settings = method.settings.with_(balanced_silhouette=0.01 if even else 100.0)
     monkeypatch.setattr(balanced, "MAX_NEGATIVE_SHARE", 1.0)
     assert method.begin_epoch(2)["even"] == even
-    assert method.word_weight > 0
+    assert method.lexical_weight > 0
     return method
 
 
@@ -215,7 +215,7 @@ def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
     assert set(stages) == {"label", "reciprocal", "category"}
     found = method.balanced_categories()
     assert found is not None
-    own = found.nearest(unit(method.compared().numpy()), method.data.labels.numpy())
+    own = found.nearest(unit(method.comparison_features().numpy()), method.data.labels.numpy())
     for i, kept in enumerate(stages["category"]):
         same = [own[j] == own[i] for j in indices[i].tolist()]
         assert kept.tolist() == [a and b for a, b in zip(stages["reciprocal"][i].tolist(), same, strict=True)]
@@ -252,7 +252,7 @@ def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch
 def test_the_last_quarter(epochs: int, expected: list[int]) -> None:
     method = SoftDNA(settings_for("default", epochs=epochs))
     assert not any(map(method.in_category_phase, range(epochs)))  # words do not count
-    method.word_weight = 0.5
+    method.lexical_weight = 0.5
     assert [epoch for epoch in range(epochs) if method.in_category_phase(epoch)] == expected
 
 
@@ -296,7 +296,9 @@ def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None
         assert torch.equal(other.state()[name], tensor), name
 
 
-def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_number_is_estimated_once_and_k_follows_it(
+    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked: list[Tensor] = []
 
     original = SilhouetteEstimator.estimate
@@ -308,8 +310,8 @@ def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, mo
     monkeypatch.setattr(SilhouetteEstimator, "estimate", estimate)
     settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     words = torch.eye(len(data))[:, :5]
-    data = replace(data, n_categories=30, unknown=True, estimating=True, fixed={0: 2}, words=words)
-    monkeypatch.setattr(SoftDNA, "weigh_words", lambda self, epoch: 0.5)
+    data = replace(data, n_categories=30, number_is_guess=True, estimate_neighbours=True, fixed={0: 2}, lexical=words)
+    monkeypatch.setattr(SoftDNA, "choose_lexical_weight", lambda self, epoch: 0.5)
     method, other = SoftDNA(settings), SoftDNA(settings)
     for one in (method, other):
         one.start(encoder, data)
@@ -318,17 +320,17 @@ def test_an_unknown_number_is_judged_once_and_k_follows_it(tiny_encoder: str, mo
         method.begin_epoch(epoch)
     (rows,) = looked  # after the first epoch only, and with the words
     torch.testing.assert_close(rows, F.normalize(torch.cat([features(method), 0.5 * words], dim=1)))
-    assert method.judged is not None
-    assert set(method.judged.numbers[:, 0]) == {2}
-    assert method.k == neighbours_for(len(data), method.judged.total) != first
+    assert method.estimate is not None
+    assert set(method.estimate.numbers[:, 0]) == {2}
+    assert method.k == neighbours_for(len(data), method.estimate.total) != first
     resume(other, method)
-    assert other.judged is not None
-    for ours, theirs in zip(method.judged, other.judged, strict=True):
+    assert other.estimate is not None
+    for ours, theirs in zip(method.estimate, other.estimate, strict=True):
         assert (ours == theirs).all()
     known = SoftDNA(settings)
-    known.start(encoder, replace(data, unknown=False))
+    known.start(encoder, replace(data, number_is_guess=False))
     known.begin_epoch(1)
-    assert known.judged is None
+    assert known.estimate is None
     assert known.k == first
 
 

@@ -195,7 +195,7 @@ def test_a_damaged_checkpoint_is_ignored_and_the_result_is_the_same(
 
     def stop(self: Trainer, seconds: float) -> None:
         real(self, seconds)
-        if self.place.epoch == 2:
+        if self.state.epoch == 2:
             raise SubtaxaError("enough")
 
     with monkeypatch.context() as stopping:

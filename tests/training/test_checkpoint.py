@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from subtaxa.errors import SubtaxaError
 from subtaxa.training import checkpoint
-from subtaxa.training.checkpoint import before, load_newest, load_state, save_state
+from subtaxa.training.checkpoint import load_newest, load_state, previous, save_state
 
 
 def tensors(value: float) -> dict[str, torch.Tensor]:
@@ -46,9 +46,9 @@ def check(found: Any, epoch: int) -> None:
 
 def test_the_newest_state_comes_back_and_the_one_before_is_kept(path: Path) -> None:
     check(load_newest(path, silent), 2)
-    check(load_state(before(path)), 1)
+    check(load_state(previous(path)), 1)
     save_state(path, tensors(3), {"epoch": 3})
-    check(load_state(before(path)), 2)
+    check(load_state(previous(path)), 2)
     assert sorted(p.name for p in path.parent.iterdir()) == ["previous-t.safetensors", "t.safetensors"]
 
 
@@ -78,13 +78,13 @@ def test_a_damaged_state_is_passed_over_in_one_sentence(path: Path, share: float
     said: list[str] = []
     check(load_newest(path, said.append), 1)
     assert said == [f"the checkpoint {str(path)!r} is damaged: continuing from the previous one"]
-    before(path).write_bytes(b"")
+    previous(path).write_bytes(b"")
     with pytest.raises(SubtaxaError, match="is damaged: delete the folder"):
         load_newest(path, said.append)
 
 
 def test_a_state_of_strangers_is_damaged(path: Path) -> None:
-    before(path).unlink()
+    previous(path).unlink()
     save_file({"a": torch.ones(2)}, path, {"facts": "{}"})
     with pytest.raises(SubtaxaError, match="is damaged"):
         load_newest(path, silent)

@@ -62,8 +62,8 @@ def test_a_loaded_queue_goes_on_where_the_other_was() -> None:
 
 def test_rings_are_never_longer_than_the_largest_class() -> None:
     labels = torch.tensor([0, 2, 2, 2, 0])
-    assert ClassQueue.fitting(labels, 4, 64, D).rows.shape == (4, 3, D)
-    assert ClassQueue.fitting(labels, 4, 2, D).rows.shape == (4, 2, D)
+    assert ClassQueue.for_labels(labels, 4, 64, D).rows.shape == (4, 3, D)
+    assert ClassQueue.for_labels(labels, 4, 2, D).rows.shape == (4, 2, D)
 
 
 def test_scores_are_those_of_the_own_class_only() -> None:

@@ -48,11 +48,11 @@ def free(monkeypatch: pytest.MonkeyPatch, count: float) -> None:
 )
 def test_the_need_grows_with_everything(name: str) -> None:
     grown = replace(USUAL, **{name: 100 * getattr(USUAL, name)})
-    assert grown.need > USUAL.need
+    assert grown.required_bytes > USUAL.required_bytes
 
 
 def test_with_enough_memory_nothing_changes_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    free(monkeypatch, USUAL.need)
+    free(monkeypatch, USUAL.required_bytes)
     told = Told()
     assert fit_into_memory(USUAL, told) is USUAL
     assert told.lines == []
@@ -60,22 +60,22 @@ def test_with_enough_memory_nothing_changes_and_nothing_is_said(monkeypatch: pyt
 
 def test_when_it_is_short_texts_are_read_in_smaller_pieces_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen = replace(USUAL, layers=0, weights=0)
-    free(monkeypatch, frozen.need - 1)
+    free(monkeypatch, frozen.required_bytes - 1)
     told = Told()
     smaller = fit_into_memory(frozen, told)
     assert smaller.chunk == USUAL.chunk // 2
     assert smaller == replace(frozen, chunk=smaller.chunk)
     assert len(told.lines) == 1
-    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): texts are read 4096 tokens at a time", told.lines[0])
+    assert re.fullmatch(r"memory is short \(\d\.\d GB free\): encoding only 4096 tokens at a time", told.lines[0])
 
 
 def test_a_batch_that_is_too_large_is_refused_with_one_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     large = replace(USUAL, batch=1024, tokens=160)
-    free(monkeypatch, 0.3 * large.need)
+    free(monkeypatch, 0.3 * large.required_bytes)
     with pytest.raises(SubtaxaError) as caught:
         fit_into_memory(large, Progress())
     found = re.fullmatch(
-        r"about (.*) GB of memory are needed for 20,000 texts and batches of 1024, but (.*) GB are free: "
+        r"20,000 texts and batches of 1024 require about (.*) GB of memory, but (.*) GB are free: "
         r"use --batch-size (\d+), or close other programs",
         str(caught.value),
     )
@@ -103,7 +103,7 @@ def test_discover_refuses_before_it_reads_and_leaves_nothing(
     monkeypatch.setattr(SentenceEncoder, "cache_frozen", lambda *_: pytest.fail("it began to read"))
     arguments = ["discover", str(source), "--out", str(tmp_path / "run"), "--encoder", tiny_encoder, "--quiet"]
     error = refused(capsys, arguments)
-    assert "of memory are needed for 60 texts" in error
+    assert "60 texts and batches of" in error
     assert not (tmp_path / "run").exists()
 
 
@@ -123,7 +123,7 @@ def test_the_result_is_the_same_in_small_pieces_and_without_a_cache(
     job = []
     real_of = Sizes.of
     monkeypatch.setattr(Sizes, "of", lambda *given: job.append(real_of(*given)) or job[-1])
-    monkeypatch.setattr(memory_budget, "available", lambda: replace(job[-1], chunk=512).need)
+    monkeypatch.setattr(memory_budget, "available", lambda: replace(job[-1], chunk=512).required_bytes)
     monkeypatch.setattr(encoder_module, "available", free_memory.available)
     short = Discovery(6, **quick).fit(TEXTS, LABELS)
     assert max(chunks) == USUAL.chunk

@@ -139,7 +139,7 @@ def _train(
         torch.from_numpy(dataset.train.coarse_codes),
         dataset.n_coarse,
         dataset.n_fine,
-        words=torch.from_numpy(words),
+        lexical=torch.from_numpy(words),
     )
     watcher = FineWatcher(
         dataset.train.fine,
@@ -152,7 +152,7 @@ def _train(
     history, learner = train(encoder, data, settings, seed, progress, checkpoint, watcher)
     with progress.step("Encoding all texts", len(tokens) + len(test_tokens)) as step:
         features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
-    weight = learner.words_kept()
+    weight = learner.final_lexical_weight()
     if vocabulary is not None and weight:
         new = vocabulary.features(dataset.test.texts)
         features = [concatenated(*rows, weight) for rows in zip(features, (words, new), strict=True)]

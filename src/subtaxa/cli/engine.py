@@ -16,7 +16,7 @@ from subtaxa.settings import whole_number
 if TYPE_CHECKING:
     from subtaxa.encoders.base import Encoder
     from subtaxa.runtime.progress import Progress
-    from subtaxa.training.fit_encoder import Engine, Job, Outcome
+    from subtaxa.training.fit_encoder import Engine, TrainingJob, TrainingResult
 
 TRAINING_COMMANDS = ("discover", "demo")
 
@@ -65,8 +65,8 @@ def training_engine(options: argparse.Namespace) -> Iterator[Engine]:
         yield _train_here
 
 
-def _train_here(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+def _train_here(encoder: Encoder, job: TrainingJob, progress: Progress) -> TrainingResult:
     """Train in this process. The import is here so that an unreadable file is reported without delay."""
-    from subtaxa.training.fit_encoder import learn
+    from subtaxa.training.fit_encoder import train_encoder
 
-    return learn(encoder, job, progress)
+    return train_encoder(encoder, job, progress)

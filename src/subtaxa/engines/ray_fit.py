@@ -1,7 +1,7 @@
 """Train on a Ray cluster, with Ray Train.
 
-The driver, where the user typed the command, reads, clusters and writes. The workers run `learn` together. If one of
-them dies, Ray starts all of them again, and they continue from the last checkpoint.
+The driver, where the user typed the command, reads, clusters and writes. The workers run `train_encoder` together. If
+one of them dies, Ray starts all of them again, and they continue from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.processes import TIMEOUT
 from subtaxa.runtime.progress import LineProgress, Progress
 from subtaxa.training import checkpoint
-from subtaxa.training.fit_encoder import Job, Outcome, encoder_for, learn
+from subtaxa.training.fit_encoder import TrainingJob, TrainingResult, encoder_for, train_encoder
 
 MAX_FAILURES = 3  # The number of times that the workers are started again.
 
 
 @dataclass(frozen=True)
 class RayFit:
-    """An engine that runs `learn` on the workers of a Ray cluster. All of them must see the checkpoint's folder."""
+    """An engine that trains on the workers of a Ray cluster. All of them must see the checkpoint's folder."""
 
     workers: int = 2
     gpus_per_worker: int = 0
     address: str | None = None
 
-    def __call__(self, encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    def __call__(self, encoder: Encoder, job: TrainingJob, progress: Progress) -> TrainingResult:
         import ray
 
         name = f"Training on {self.workers} workers"
@@ -49,7 +49,7 @@ class RayFit:
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.eval()
         before, after = (torch.tensor(found[name]) for name in ("before", "after"))
-        return Outcome(found["history"], before, after, found["judged"], found["words_kept"])
+        return TrainingResult(found["history"], before, after, found["estimate"], found["lexical_weight"])
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
         """Train, and return the result of the first worker."""
@@ -74,18 +74,18 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
     """In each worker: do a share of the training. User errors are returned, because Ray retries after exceptions."""
     import ray
 
-    job: Job = ray.get(given["job"])
+    job: TrainingJob = ray.get(given["job"])
     first = ray.train.get_context().get_world_rank() == 0
     encoder = encoder_for(job.settings)
     try:
-        outcome = learn(encoder, job, Progress() if given["quiet"] or not first else LineProgress())
+        result = train_encoder(encoder, job, Progress() if given["quiet"] or not first else LineProgress())
     except SubtaxaError as error:
         return {"error": str(error)}
     if not first:
         return {}
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
-    features = {"before": outcome.before.numpy(), "after": outcome.after.numpy()}  # Ray does not return tensors.
-    learned = {"history": outcome.history, "judged": outcome.judged, "words_kept": outcome.words_kept}
+    features = {"before": result.before.numpy(), "after": result.after.numpy()}  # Ray does not return tensors.
+    learned = {"history": result.history, "estimate": result.estimate, "lexical_weight": result.lexical_weight}
     return {"weights": weights, **features, **learned}
 
 
@@ -101,7 +101,7 @@ def _own_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _folder(job: Job) -> Iterator[Path]:
+def _folder(job: TrainingJob) -> Iterator[Path]:
     """The folder for Ray's own files: beside the checkpoint, and removed with it."""
     if job.folder is not None:
         yield job.folder
@@ -110,7 +110,7 @@ def _folder(job: Job) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _portable(job: Job) -> Job:
+def _portable(job: TrainingJob) -> TrainingJob:
     """The job with absolute paths, which are valid in any working directory."""
     encoder = Path(job.settings.encoder)
     settings = replace(job.settings, encoder=str(encoder.resolve())) if encoder.is_dir() else job.settings

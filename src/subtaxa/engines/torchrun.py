@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from subtaxa.encoders.base import Encoder
 from subtaxa.runtime import processes
 from subtaxa.runtime.progress import Progress
-from subtaxa.training.fit_encoder import Engine, Job, Outcome, encoder_for, learn
+from subtaxa.training.fit_encoder import Engine, TrainingJob, TrainingResult, encoder_for, train_encoder
 
 
 @contextmanager
@@ -17,12 +17,12 @@ def lead() -> Iterator[Engine]:
     """In the first process: an engine that trains with the others. If it is not used, they are released."""
     used = False
 
-    def train_together(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
+    def train_together(encoder: Encoder, job: TrainingJob, progress: Progress) -> TrainingResult:
         nonlocal used
         used = True
         with processes.group():
             processes.broadcast(lambda: job)
-            return learn(encoder, job, progress)
+            return train_encoder(encoder, job, progress)
 
     try:
         yield train_together
@@ -40,6 +40,6 @@ def take_part() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # There is nothing to save while waiting.
     with processes.group():
-        job: Job | None = processes.broadcast(lambda: None)
+        job: TrainingJob | None = processes.broadcast(lambda: None)
         if job is not None:
-            learn(encoder_for(job.settings), job, Progress())
+            train_encoder(encoder_for(job.settings), job, Progress())

@@ -24,18 +24,17 @@ from subtaxa.settings import Settings
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a method may see: tokens, coarse labels, and how many categories there are to be in all: as the user said,
-    or a first guess. There is no field for fine labels."""
+    """What a method may see: tokens, coarse labels and the number of categories. There is no field for fine labels."""
 
     tokens: Tokens
-    labels: Tensor  # (N,) coarse label numbers
+    labels: Tensor  # (N,) indices of coarse labels
     n_labels: int
-    n_categories: int
-    unknown: bool = False  # the number of categories: `n_categories` is a first guess
-    estimating: bool = False  # k follows the number that the texts show
-    fixed: Mapping[int, int] = field(default_factory=dict)  # numbers of categories that were given for some labels
+    n_categories: int  # the total number of categories
+    number_is_guess: bool = False  # whether `n_categories` is a first guess, because the user has not given it
+    estimate_neighbours: bool = False  # whether the number of neighbours k is set from the estimated number
+    fixed: Mapping[int, int] = field(default_factory=dict)  # the given numbers of categories of some labels
     untrained: Tensor | None = None  # (N, D) the encoder's features before training, if they are known
-    words: Tensor | None = None  # (N, W) which words the texts have (words.py), if anybody looked
+    lexical: Tensor | None = None  # (N, W) the lexical features (encoders/lexical.py), if there are any
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -43,7 +42,7 @@ class TrainingData:
     def balanced_categories(
         self, features: Floats, estimate: Estimate | None = None, rule: ClusterRule | None = None
     ) -> Clusters | None:
-        """The categories of these features (N, D) if they are balanced, as many as estimated or otherwise as given."""
+        """The categories of these features (N, D), as many as estimated or given, or None if they are not balanced."""
         forest = Forest(features, self.labels.cpu().numpy())
         if estimate is None:
             total = min(max(self.n_categories, self.n_labels), forest.max_categories())
@@ -54,9 +53,9 @@ class TrainingData:
         return find_categories(forest, numbers, rule=rule) if forest.balanced else None
 
     def to(self, device: torch.device) -> TrainingData:
-        """Labels on the device; tokens stay in main memory and travel batch by batch."""
-        untrained, words = (rows if rows is None else rows.to(device) for rows in (self.untrained, self.words))
-        return replace(self, labels=self.labels.to(device), untrained=untrained, words=words)
+        """The data on a device. Tokens stay in main memory and are moved batch by batch."""
+        untrained, lexical = (rows if rows is None else rows.to(device) for rows in (self.untrained, self.lexical))
+        return replace(self, labels=self.labels.to(device), untrained=untrained, lexical=lexical)
 
 
 class _OldName:
@@ -72,7 +71,7 @@ class Method:
     `defaults` are the settings that define the method. They override the preset, and the user overrides them.
     `pretraining` names the method that runs before this one for `pretrain_epochs` epochs.
     `random_batches` is for methods whose negatives are the other texts of the batch: batches are then drawn at random.
-    Otherwise a batch holds texts of similar length, which is faster, but its texts would be length-matched negatives.
+    Otherwise a batch holds texts of similar length. This is faster, but negatives would be about as long as the query.
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {}
@@ -82,11 +81,10 @@ class Method:
 
     encoder: Encoder
     data: TrainingData
-    tower: nn.Module  # the query encoder; the trainer may wrap it for several processes
+    tower: nn.Module  # the query encoder, which the trainer may wrap for several processes
+    estimate: Estimate | None = None  # the number of categories, if the method estimates it
 
-    judged: Estimate | None = None  # how many categories the texts showed, if the method looked
-
-    # What `begin_epoch` retrieved: neighbours (N, k) and one mask (N, k) per filter stage, for whoever watches.
+    # What `begin_epoch` retrieved, for the benchmark's curves: neighbours (N, k) and one mask (N, k) per filter stage.
     mined: tuple[Tensor, Mapping[str, Tensor]] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -102,56 +100,58 @@ class Method:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.gather: Callable[[Tensor], Tensor] = lambda rows: rows  # joins the rows of all processes
+        self.gather: Callable[[Tensor], Tensor] = lambda rows: rows  # concatenates the rows of all processes
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         """Called before the first epoch. A subclass calls this first and then builds what it needs."""
         self.encoder, self.data, self.tower = encoder, data, encoder.tower
 
     def modules(self) -> dict[str, nn.Module]:
-        """Everything with weights, trained or not, by name: what a checkpoint holds."""
+        """Every module with weights, trained or not, by name. A checkpoint holds them."""
         return {"tower": self.tower}
 
     def state(self) -> dict[str, Tensor]:
-        """Other tensors that a checkpoint must hold."""
+        """The other tensors that a checkpoint must hold."""
         return {}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
 
-    def words_kept(self) -> float:
-        """How much the words shall count beside the trained features (words.py)."""
+    def final_lexical_weight(self) -> float:
+        """The weight of the lexical features beside the trained features (encoders/lexical.py), after training."""
         return 0.0
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
-        """Before each epoch, for instance to retrieve neighbours; returns numbers for the log."""
+        """Called before each epoch, for instance to retrieve neighbours. Return numbers for the log."""
         return {}
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """The named parts of the loss; their sum is optimised."""
+        """The named parts of the loss. Their sum is minimised."""
         raise NotImplementedError(f"{type(self).__name__} has no loss")  # pragma: no cover
 
     def after_step(self, batch: Batch) -> None:
-        """After each optimiser step, for instance to update a momentum encoder."""
+        """Called after each optimiser step, for instance to update a momentum encoder."""
 
     def training_subset(self) -> Tensor | None:
-        """The texts to train on in the epoch that has begun, or None for all. Their number is the same in each epoch;
-        a text may come more than once."""
+        """The texts to train on in the current epoch, or None for all.
+
+        Their number must be the same in each epoch. A text may occur more than once.
+        """
         return None
 
     def score(self) -> float | None:
-        """After each epoch: higher is better. The trainer then keeps the best epoch's weights; None keeps the last."""
+        """The score of an epoch, higher is better. The best epoch's weights are kept, or the last epoch's if None."""
         return None
 
     def query(self, batch: Batch) -> Tensor:
-        """The query encoder's features (B, D), not normalised, of an augmented view of the batch."""
+        """The query encoder's features (B, D) of an augmented view of the batch, not normalised."""
         return self.tower(*self.encoder.inputs(self._view(batch)))
 
     def _view(self, batch: Batch) -> Batch:
         rate = float(self.settings.augment_rate)
         if self.settings.augment == "replace":
             ids = replace_tokens(batch.input_ids, batch.ordinary, rate, self.encoder.vocabulary)
-            return batch.with_(input_ids=ids, states=None)  # cached states belong to the tokens as they were
+            return batch.with_(input_ids=ids, states=None)  # Cached states belong to the original tokens.
         if self.settings.augment == "drop":
             return batch.with_(attention_mask=drop_tokens(batch.attention_mask, batch.ordinary, rate))
         if self.settings.augment == "shorten":
@@ -168,7 +168,7 @@ def coarse_head(encoder: Encoder, data: TrainingData) -> nn.Linear:
 
 
 def dense_tanh(dimensions: int) -> nn.Sequential:
-    """A dense layer with tanh that starts as the identity: at first the features are nearly the encoder's."""
+    """A dense layer with tanh that starts as the identity, so that at first it hardly changes the features."""
     dense = nn.Linear(dimensions, dimensions)
     nn.init.eye_(dense.weight)
     nn.init.zeros_(dense.bias)
@@ -176,7 +176,7 @@ def dense_tanh(dimensions: int) -> nn.Sequential:
 
 
 def coarse_loss(head: nn.Module, pooled: Tensor, data: TrainingData, batch: Batch) -> Tensor:
-    """Cross-entropy of the coarse labels, given the pooled features (B, D)."""
+    """The cross-entropy of the coarse labels, given the pooled features (B, D)."""
     return F.cross_entropy(head(pooled), labels_of(data, batch))
 
 

@@ -1,6 +1,6 @@
-"""The rows "BERT" and "BERT+CE" of the paper's table: the encoder as it is, and coarse cross-entropy alone.
+"""The rows "BERT" and "BERT+CE" of the paper's table: the untrained encoder, and coarse cross-entropy alone.
 
-Every method has to beat the first. The second is also the pretraining of the other methods. The paper and the released
+Every method should beat the first. The second is also the pretraining of the other methods. The paper and the released
 code use BERT; here the encoder is a setting.
 """
 
@@ -17,7 +17,7 @@ from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss,
 
 
 class Bert(Method):
-    """The encoder as it is: there is not a single text to train on."""
+    """The encoder without any training."""
 
     defaults: ClassVar = {"pretrain_epochs": 0}
 
@@ -29,7 +29,7 @@ class Bert(Method):
 
 
 class BertCE(Method):
-    """Cross-entropy on the coarse labels alone; the best epoch on held-out texts is kept."""
+    """Coarse cross-entropy alone; keeps the epoch with the best accuracy on held-out texts."""
 
     defaults: ClassVar = {"pretrain_epochs": 0}
 
@@ -37,8 +37,8 @@ class BertCE(Method):
         super().start(encoder, data)
         self.head = self.classifier()
         order = torch.randperm(len(data), generator=torch.Generator().manual_seed(0))
-        held = max(1, round(len(data) * self.settings.pretrain_holdout))
-        self.held_out, self.trained = order[:held], order[held:]
+        n_held_out = max(1, round(len(data) * self.settings.pretrain_holdout))
+        self.held_out, self.trained = order[:n_held_out], order[n_held_out:]
 
     def classifier(self) -> nn.Module:
         """A new classifier of the coarse labels."""
@@ -56,17 +56,17 @@ class BertCE(Method):
 
     @torch.no_grad()
     def score(self) -> float:
-        """Accuracy of the coarse label on the held-out texts."""
+        """The accuracy of the coarse labels on the held-out texts."""
         self.encoder.eval()
         self.tower.eval()
         self.head.eval()
-        right = 0
+        correct = 0
         for index in self.held_out.split(256):
             batch = self.encoder.batch(self.data.tokens, index)
             logits = self.head(self.tower(*self.encoder.inputs(batch)))  # (B, C)
-            right += int((logits.argmax(1) == labels_of(self.data, batch)).sum())
+            correct += int((logits.argmax(1) == labels_of(self.data, batch)).sum())
         self.head.train()
-        return right / len(self.held_out)
+        return correct / len(self.held_out)
 
 
 VARIANTS = {"bert": Bert, "bert+ce": BertCE}

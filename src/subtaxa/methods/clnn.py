@@ -1,10 +1,11 @@
 """CLNN, contrastive learning with nearest neighbours (ACL 2022): a text and one of its neighbours are two views.
 
-The loss has the supervised contrastive form: two texts of a batch are also positives if one is on the other's neighbour
-list. As in the authors' code, the list holds the k nearest texts and the text itself; the list of text i decides about
-the pair (i, j) and about the neighbours drawn for both; a head of two layers is used in training only, and neighbours
-are retrieved by the encoder's feature. Views are made by replacing or dropping tokens. Pretraining is CE + MLM; there
-is no CE afterwards. A training of five epochs or fewer refreshes the neighbours once, halfway.
+The loss is a supervised contrastive loss: two texts of a batch are also positives if one is on the other's neighbour
+list. As in the authors' code, a list holds the text itself and its k nearest texts; the list of text i decides whether
+(i, j) is a positive pair, and the same holds for the neighbours drawn for both; a head of two layers is used in
+training only; and neighbours are retrieved by the encoder's features. Views are made by replacing or dropping tokens.
+Pretraining is CE + MLM, and CE is not used afterwards. A training of five epochs or fewer refreshes the neighbours
+once, halfway.
 B texts in a batch, k neighbours.
 """
 
@@ -22,30 +23,33 @@ from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.training.losses import multi_positive_in_batch
 
-REFRESH = 5  # epochs between two retrievals
-WIDTH = 128  # of the training head's output
+# The number of epochs between two retrievals.
+REFRESH = 5
+
+# The output dimensions of the head that is used in training.
+WIDTH = 128
 
 
 def refresh_interval(epochs: int) -> int:
-    """Epochs between two retrievals: five, or half of a training too short for a second retrieval."""
+    """The number of epochs between two retrievals: five, or half of the epochs if there are five or fewer."""
     return REFRESH if epochs > REFRESH else max(1, -(-epochs // 2))
 
 
 def listed(lists: Tensor, index: Tensor) -> Tensor:
-    """Whether text j of the batch (B,) is on the list of text i, as (B, B); the lists (B, k) ascend."""
-    wanted = index.repeat(len(lists), 1)  # (B, B)
-    place = torch.searchsorted(lists, wanted).clamp_(max=lists.shape[1] - 1)  # (B, B)
-    return lists.gather(1, place) == wanted
+    """Whether text j of the batch (B,) is on the list of text i, as (B, B). The lists (B, k) are sorted."""
+    texts = index.repeat(len(lists), 1)  # (B, B)
+    columns = torch.searchsorted(lists, texts).clamp_(max=lists.shape[1] - 1)  # (B, B)
+    return lists.gather(1, columns) == texts
 
 
 def drawn(lists: Tensor) -> Tensor:
     """One random member (B,) of each list (B, k)."""
-    places = torch.randint(lists.shape[1], (len(lists), 1), device=lists.device)  # (B, 1)
-    return lists.gather(1, places).squeeze(1)
+    columns = torch.randint(lists.shape[1], (len(lists), 1), device=lists.device)  # (B, 1)
+    return lists.gather(1, columns).squeeze(1)
 
 
 class CLNN(Method):
-    """CLNN: each text against one of its k neighbours; neighbours that meet in a batch are positives too."""
+    """CLNN: contrast of each text with one of its k neighbours; neighbours in the same batch are positives too."""
 
     defaults: ClassVar = {"neighbours": 50, "temperature": 0.07}
     random_batches: ClassVar[bool] = True
@@ -56,7 +60,9 @@ class CLNN(Method):
         width = encoder.dimensions
         layers = nn.Linear(width, width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, WIDTH)
         self.projection = nn.Sequential(*layers)
-        self.lists = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k + 1), until the first retrieval
+        self.lists = torch.arange(len(data), device=encoder.device)[
+            :, None
+        ]  # (N, k + 1), only the text itself until the first retrieval
 
     def modules(self) -> dict[str, nn.Module]:
         return {"tower": self.tower, "projection": self.projection}

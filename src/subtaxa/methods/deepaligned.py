@@ -1,11 +1,12 @@
 """DeepAligned (Zhang et al. 2021): DeepCluster whose pseudo-labels keep their meaning from one epoch to the next.
 
-Each new centroid takes the number of the old centroid it is matched with (Hungarian algorithm), so one classifier
+Each new centroid takes the index of the old centroid with which the Hungarian algorithm matches it, so one classifier
 serves all epochs. The epoch with the best silhouette is kept. As in the authors' code, there is no PCA, every text
-comes once per epoch, and tanh(dense(pooled)) is clustered and classified. Our choices: the encoder itself is scored,
-not that head, and no labelled data pretrains it, so the dense layer starts as the identity; features are clustered at
-unit length; pooling is the encoder's; the head has no dropout. K-means has one seed for all epochs, so that the next
-epoch can use the clusters that `score` found. "+CE" adds the coarse cross-entropy on the encoder's output.
+occurs once per epoch, and tanh(dense(pooled)) is clustered and classified. Our choices: the encoder's own feature is
+evaluated, not that head, and no labelled data pretrains the head, so the dense layer starts as the identity; features
+are normalised before clustering; pooling is the encoder's; the head has no dropout. K-means has one seed for all
+epochs, so that the next epoch can use the clusters that `score` found. "+CE" adds coarse cross-entropy on the encoder's
+output.
 N texts, B texts in a batch, K clusters, D dimensions.
 """
 
@@ -20,29 +21,34 @@ from torch import Tensor, nn
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.methods.base import TrainingData, dense_tanh
-from subtaxa.methods.deepcluster import DeepCluster, drawn_seed, kmeans
+from subtaxa.methods.deepcluster import DeepCluster, draw_seed, kmeans
 
-ITERATIONS = 300  # The limit of k-means, as in scikit-learn; DeepCluster stops after 20.
-RESTARTS = 3  # of k-means, one bad run of which would scramble the labels; 10 as released, for three times the time
-SAMPLE = 2000  # texts that the silhouette is taken of, the same ones after each epoch
+# The largest number of iterations of k-means, as in scikit-learn. DeepCluster stops after 20.
+ITERATIONS = 300
+
+# The number of runs of k-means, because one bad run would scramble the labels. The released code has 10.
+RESTARTS = 3
+
+# The number of texts in the sample for the silhouette. The sample is the same after each epoch.
+SAMPLE = 2000
 
 
 def align(old_centroids: Tensor, new_centroids: Tensor) -> Tensor:
-    """The permutation (K,) of the new centroids that brings them nearest to the old: new[permutation] is like old."""
+    """The permutation (K,) that matches new to old centroids: new[permutation] is as near to old as possible."""
     distances = torch.cdist(old_centroids, new_centroids)  # (K, K)
     return torch.from_numpy(linear_sum_assignment(distances.cpu().numpy())[1]).to(old_centroids.device)
 
 
 class DeepAligned(DeepCluster):
-    """DeepAligned: clusters are the labels of the next epoch, matched to the last ones; the best silhouette is kept."""
+    """DeepAligned: DeepCluster with clusters matched from epoch to epoch; keeps the epoch with the best silhouette."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
         self.dense = dense_tanh(encoder.dimensions)
-        self.seed = drawn_seed()
-        # Until the first clustering all are alike, so that any match will do.
+        self.seed = draw_seed()
+        # Until the first clustering, all centroids are the same, so any match is valid.
         self.centroids = torch.zeros(self.k, encoder.dimensions, device=data.labels.device)  # (K, D)
-        self.found: tuple[Tensor, Tensor] | None = None  # what `score` clustered, for the next epoch
+        self.found: tuple[Tensor, Tensor] | None = None  # the clusters that `score` found
 
     def modules(self) -> dict[str, nn.Module]:
         return super().modules() | {"dense": self.dense}
@@ -65,27 +71,27 @@ class DeepAligned(DeepCluster):
         return self.dense(pooled)
 
     def features(self) -> Tensor:
-        """What is clustered: the head's features (N, D) of all texts, of unit length."""
+        """The features (N, D) to cluster: the head's unit features of all texts."""
         tower = self.encoder.tower
         return self.encoder.features(self.data.tokens, _Headed(tower, self.dense).train(tower.training))
 
     def cluster(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Centroids (K, D) and clusters (N,), the same for the same features."""
+        """Centroids (K, D) and clusters (N,). The same features always have the same clusters."""
         return kmeans(features, self.k, self.seed, RESTARTS, ITERATIONS)
 
     def score(self) -> float | None:
-        """The silhouette of the clusters that the next epoch would learn; None if there are too few or too many."""
+        """The silhouette of the clusters for the next epoch, or None if there are too few or too many of them."""
         features = self.features()
         self.found = self.cluster(features)
-        some = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:SAMPLE]
-        rows, clusters = features.cpu()[some], self.found[1].cpu()[some]
-        if not 1 < len(clusters.unique()) < len(some):
+        sample = torch.randperm(len(features), generator=torch.Generator().manual_seed(0))[:SAMPLE]
+        rows, clusters = features.cpu()[sample], self.found[1].cpu()[sample]
+        if not 1 < len(clusters.unique()) < len(sample):
             return None
         return float(silhouette_score(rows.numpy(), clusters.numpy()))
 
 
 class DeepAlignedCE(DeepAligned):
-    """DeepAligned with the coarse cross-entropy beside it."""
+    """DeepAligned plus coarse cross-entropy."""
 
     defaults: ClassVar = DeepAligned.defaults | {"coarse_weight": 1.0}
 

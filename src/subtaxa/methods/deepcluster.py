@@ -1,10 +1,10 @@
 """DeepCluster (Caron et al. 2018) on texts: each epoch clusters the texts and then learns the clusters as labels.
 
 Features → PCA, whitening, unit length → k-means → pseudo-labels. A new linear classifier of the pooled feature learns
-them for one epoch, in which all clusters come equally often. As in the authors' code: at most 256 dimensions, 20
-iterations of one k-means, classifier weights drawn with standard deviation 0.01. Our choices: features have unit length
-before the PCA too, and AdamW's moments of the classifier stay when its weights are drawn again (the authors start a new
-SGD). "+CE" adds the coarse cross-entropy. Both variants start from the encoder as it is.
+them for one epoch, in which all clusters occur equally often. As in the authors' code, there are at most 256 dimensions
+and 20 iterations of one k-means, and the classifier's weights are drawn with standard deviation 0.01. Our choices:
+features have unit length before the PCA too, and AdamW keeps its moments of the classifier when the weights are reset
+(the authors start a new SGD). "+CE" adds coarse cross-entropy. Both variants start without pretraining.
 N texts, B texts in a batch, K clusters, D dimensions.
 """
 
@@ -24,13 +24,18 @@ from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
 
-DIMENSIONS = 256  # kept by the PCA, or as many as there are
-ITERATIONS = 20  # of k-means
-FLOOR = 1e-6  # of the largest variance: directions with less hold only rounding errors, which whitening would blow up
+# The largest number of principal components that are kept.
+DIMENSIONS = 256
+
+# The largest number of iterations of k-means.
+ITERATIONS = 20
+
+# Variances below this share of the largest are rounding errors, which whitening must not amplify.
+FLOOR = 1e-6
 
 
 def whitened(features: Tensor, dims: int) -> Tensor:
-    """The first principal components (N, dims), uncorrelated and of variance 1; of less where there is next to none."""
+    """The first principal components (N, dims), scaled to variance 1 unless their variance is mere rounding error."""
     centred = features.double() - features.double().mean(0)  # (N, D)
     covariance = centred.T @ centred / max(1, len(centred) - 1)  # (D, D)
     variances, axes = torch.linalg.eigh(covariance)  # (D,), (D, D), the largest last
@@ -42,9 +47,9 @@ def whitened(features: Tensor, dims: int) -> Tensor:
 def kmeans(
     features: Tensor, k: int, seed: int, restarts: int = 1, iterations: int = ITERATIONS
 ) -> tuple[Tensor, Tensor]:
-    """Centroids (K, D) and the cluster of each text (N,); clusters may be empty where texts are the same.
+    """Centroids (K, D) and the cluster of each text (N,). Clusters may be empty if texts are identical.
 
-    On one thread: with three or more, scikit-learn adds up in the order in which they finish, never quite the same.
+    It runs on one thread: with three or more, scikit-learn sums in the order in which they finish, so rounding differs.
     """
     rows = features.cpu().numpy()
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1, "openmp"):
@@ -54,8 +59,10 @@ def kmeans(
 
 
 def uniform_over_clusters(assignment: Tensor, n: int) -> Tensor:
-    """`n` texts (n,), of each cluster that has any equally many: the clusters take turns, each going through its texts
-    in a random order, and again from the start if it has too few."""
+    """A sample of `n` texts (n,), the same number from each cluster that is not empty.
+
+    The clusters take turns. Each goes through its texts in random order, and starts again when it has no more.
+    """
     shuffled = torch.randperm(len(assignment))
     grouped = shuffled[assignment[shuffled].argsort(stable=True)]  # (N,) cluster by cluster
     _, sizes = assignment.unique(return_counts=True)  # (K,)
@@ -65,19 +72,19 @@ def uniform_over_clusters(assignment: Tensor, n: int) -> Tensor:
     return grouped[starts[cluster] + turns // len(sizes) % sizes[cluster]]
 
 
-def drawn_seed() -> int:
-    """A seed for scikit-learn out of torch's."""
+def draw_seed() -> int:
+    """A seed for scikit-learn, drawn with torch's generator."""
     return int(torch.randint(2**31 - 1, ()))
 
 
-def draw_anew(classifier: nn.Linear) -> None:
-    """New weights in the same tensors, so that the optimiser still holds them."""
+def reset_classifier(classifier: nn.Linear) -> None:
+    """Draw new weights in the same tensors, which the optimiser refers to."""
     nn.init.normal_(classifier.weight, std=0.01)
     nn.init.zeros_(classifier.bias)
 
 
 class DeepCluster(Method):
-    """DeepCluster: clusters of whitened features are the labels of the next epoch, for a new classifier each time."""
+    """DeepCluster: in each epoch, a new classifier learns the clusters of the whitened features as labels."""
 
     defaults: ClassVar = {"pretrain_epochs": 0, "augment": "none", "coarse_weight": 0.0}
 
@@ -86,9 +93,9 @@ class DeepCluster(Method):
         self.k = min(data.n_categories, len(data))
         self.head = coarse_head(encoder, data)
         self.classifier = nn.Linear(encoder.dimensions, self.k)
-        draw_anew(self.classifier)
-        self.assignment = torch.zeros_like(data.labels)  # (N,) until the first clustering
-        self.drawn: Tensor | None = None  # (N,) the texts of the epoch; None: each once
+        reset_classifier(self.classifier)
+        self.assignment = torch.zeros_like(data.labels)  # (N,) all 0 until the first clustering
+        self.drawn: Tensor | None = None  # (N,) the texts of the epoch, or None for each text once
 
     def modules(self) -> dict[str, nn.Module]:
         return {"tower": self.tower, "head": self.head, "classifier": self.classifier}
@@ -103,16 +110,16 @@ class DeepCluster(Method):
         features = self.encoder.features(self.data.tokens)  # (N, D)
         dims = max(1, min(DIMENSIONS, features.shape[1], len(features) - 1))
         features = F.normalize(whitened(features, dims), dim=1)  # (N, dims)
-        _, self.assignment = kmeans(features, self.k, seed=drawn_seed())
+        _, self.assignment = kmeans(features, self.k, seed=draw_seed())
         self.drawn = uniform_over_clusters(self.assignment.cpu(), len(self.data))
-        draw_anew(self.classifier)
+        reset_classifier(self.classifier)
         return {"clusters": float(len(self.assignment.unique()))}
 
     def training_subset(self) -> Tensor | None:
         return self.drawn
 
     def embed(self, pooled: Tensor) -> Tensor:
-        """What the classifier of the pseudo-labels sees of the pooled features (B, D)."""
+        """The input of the pseudo-label classifier, given the pooled features (B, D)."""
         return pooled
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -125,7 +132,7 @@ class DeepCluster(Method):
 
 
 class DeepClusterCE(DeepCluster):
-    """DeepCluster with the coarse cross-entropy beside it."""
+    """DeepCluster plus coarse cross-entropy."""
 
     defaults: ClassVar = DeepCluster.defaults | {"coarse_weight": 1.0}
 

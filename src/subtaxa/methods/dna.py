@@ -25,7 +25,7 @@ from subtaxa.training.momentum import update_momentum
 
 
 class DNA(QueueMethod):
-    """DNA as in the paper: neighbours from the whole queue, cleaned by the label, reciprocal and rank filters."""
+    """DNA as in the paper: neighbours from all texts, denoised by the label, reciprocal and rank filters."""
 
     defaults: ClassVar = {
         "coarse_weight": 1.0,
@@ -47,7 +47,7 @@ class DNA(QueueMethod):
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
         queries = self.refresh(epoch)  # (N, D)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         neighbours = self.retrieve(queries)
         stages = self.filter(neighbours, queries, epoch)
         kept = list(stages.values())[-1]  # (N, k)
@@ -56,11 +56,11 @@ class DNA(QueueMethod):
         return {
             "kept": float(kept.sum(1).float().mean()),
             **survival(stages),
-            "retrieval_seconds": time.perf_counter() - begun,
+            "retrieval_seconds": time.perf_counter() - started,
         }
 
     def refresh(self, epoch: int) -> Tensor:
-        """Renew every row of the queue from the momentum encoder; returns the queries (N, D)."""
+        """Replace every row of the queue by the momentum encoder's features, and return the queries (N, D)."""
         self.fill(self.encoder.features(self.data.tokens, self.momentum_tower), epoch)
         return self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)
 
@@ -68,7 +68,7 @@ class DNA(QueueMethod):
         return retrieve(queries, self.queue.rows, self.n_retrieved)
 
     def filter(self, neighbours: Neighbours, queries: Tensor, epoch: int) -> dict[str, Tensor]:
-        """The mask (N, k) after each filter, in order; the last one is the kept set S. A text always keeps itself."""
+        """The mask (N, k) after each filter, in order. The last one is the kept set S. A text always keeps itself."""
         indices, kept = neighbours.indices, neighbours.valid
         stages = {"knn": kept}
         if "label" in self.filters:
@@ -82,15 +82,15 @@ class DNA(QueueMethod):
         return stages
 
     def reciprocal(self, neighbours: Neighbours, kept: Tensor) -> Tensor:
-        """The paper's reciprocal filter looks at the lists as the label filter left them."""
+        """The reciprocal filter (N, k), applied to the lists after the label filter, as in the paper."""
         return reciprocal_filter(neighbours.indices, kept, self.data.labels if "label" in self.filters else None)
 
     def weigh(self, kept: Tensor, epoch: int) -> Tensor:
-        """Every kept neighbour counts the same."""
+        """The weights (N, k) of the neighbours: all kept neighbours have the same."""
         return kept.float()
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """The M-step's objective: L_DNA in its two parts, plus the coarse cross-entropy."""
+        """The objective of the M-step: the two parts of L_DNA, plus coarse cross-entropy."""
         pooled = self.query(batch)  # (B, D)
         parts = self.contrast(F.normalize(pooled, dim=1), batch)
         if self.settings.coarse_weight:
@@ -106,7 +106,7 @@ class DNA(QueueMethod):
 
     @torch.no_grad()
     def after_step(self, batch: Batch) -> None:
-        """Move the momentum encoder, then rewrite the batch's rows of the queue with it."""
+        """Update the momentum encoder, then the batch's rows of the queue with its features."""
         update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
         keys = F.normalize(self.momentum_tower(*self.encoder.inputs(batch)), dim=1)  # (B, D)
         self.queue.write(self.gather(batch.index), self.gather(keys))

@@ -1,10 +1,10 @@
 """DNA as in its authors' released code, where that differs from the paper. Each difference is a switch.
 
-With every switch off and `schedule_length` 1, this is DNA to the last bit. Two things need no switch: the rank filter
-runs at the first retrieval only in both, and the feature is the unit pooled feature in both. The released learning-rate
-schedule covers 100 epochs of which 20 are run: that is the setting `schedule_length`, 5. The released momentum encoder
-is never in train mode, so its keys have no dropout, here too. Pretraining is "bert+ce-as-released". The released loops
-over texts and neighbours, and its (B, N, D) tensor, are array code here.
+With every switch off and `schedule_length` 1, this is DNA to the last bit. In both, the rank filter runs at the first
+retrieval only, the feature is the unit pooled feature, and the keys have no dropout, because the momentum encoder is
+never in train mode. The released learning-rate schedule covers 100 epochs, of which 20 are run; this is the setting
+`schedule_length` 5. Pretraining is "bert+ce-as-released". The released code's loops over texts and neighbours, and its
+(B, N, D) tensor, are array operations here.
 """
 
 from __future__ import annotations
@@ -23,25 +23,35 @@ from subtaxa.methods.base import TrainingData
 from subtaxa.methods.bert import BertCE
 from subtaxa.methods.dna import DNA
 
+# The inner dimensions and the dropout rate of the released classifiers.
 HEAD_DIMENSIONS, HEAD_DROPOUT = 128, 0.1
 
 
 @dataclass(frozen=True)
 class Switches:
-    """What the released code does otherwise than the paper."""
+    """The differences between the released code and the paper."""
 
-    last_text_positive: bool = True  # a removed neighbour is written as −1, which as an index is the last text
-    query_refill: bool = True  # the queue is refilled from the query encoder, not the momentum encoder
-    unfiltered_reciprocal: bool = (
-        True  # the reciprocal filter looks at the lists as retrieved: what is kept is the same
-    )
-    deep_head: bool = True  # the coarse classifier is D → D → ReLU → dropout → 128 → C
-    augmented_keys: bool = True  # the momentum encoder reads the query's augmented view, not the text itself
-    k_others: bool = True  # k neighbours beside the text itself, so k + 1
+    # A removed neighbour is written as −1, which as an index is the last text.
+    last_text_positive: bool = True
+
+    # The queue is refilled from the query encoder, not from the momentum encoder.
+    query_refill: bool = True
+
+    # The reciprocal filter is applied to the lists before the label filter. The kept neighbours are the same.
+    unfiltered_reciprocal: bool = True
+
+    # The coarse classifier is D → D → ReLU → dropout → 128 → C.
+    deep_head: bool = True
+
+    # The momentum encoder reads the query's augmented view, not the text itself.
+    augmented_keys: bool = True
+
+    # A text has k neighbours in addition to itself, so k + 1 rows are retrieved.
+    k_others: bool = True
 
 
 class DNAAsReleased(DNA):
-    """DNA as in the authors' released code, which differs from the paper in several ways."""
+    """DNA as in the authors' released code, which differs from the paper."""
 
     defaults: ClassVar = DNA.defaults | {"schedule": "linear", "warmup": 0.1, "schedule_length": 5.0}
     pretraining: ClassVar[str] = "bert+ce-as-released"
@@ -49,7 +59,7 @@ class DNAAsReleased(DNA):
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
-        self.viewed: Batch | None = None  # what the query encoder has just read
+        self.viewed: Batch | None = None  # the view that the query encoder has just read
         if self.switches.deep_head:
             self.head = deep_head(encoder.dimensions, data.n_labels)
 
@@ -82,9 +92,9 @@ class DNAAsReleased(DNA):
 
 
 def with_last_text(positives: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """One more column (N, k + 1): the last text is a positive of every text that lost a neighbour.
+    """Positives and weights with one more column (N, k + 1): the last text, for every text that lost a neighbour.
 
-    The released mask is 0 or 1, so it counts once, however many neighbours were lost or if it is a neighbour anyway.
+    The released mask is 0 or 1, so the last text counts once even if several neighbours were lost or it is one itself.
     """
     last = torch.full_like(positives[:, :1], len(positives) - 1)  # (N, 1)
     lost = (weights == 0).any(1, keepdim=True)  # (N, 1)
@@ -93,6 +103,7 @@ def with_last_text(positives: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def deep_head(dimensions: int, labels: int) -> nn.Sequential:
+    """The released coarse classifier."""
     return nn.Sequential(
         nn.Linear(dimensions, dimensions),
         nn.ReLU(),
@@ -103,9 +114,9 @@ def deep_head(dimensions: int, labels: int) -> nn.Sequential:
 
 
 class BertCEAsReleased(BertCE):
-    """The pretraining of the released code: dropout before the classifier, and a schedule a quarter too long.
+    """The released code's pretraining: dropout before the classifier, and a learning-rate schedule a quarter too long.
 
-    The released code counts the steps of the schedule over all texts, but trains on the 80 % that are not held out.
+    The released code counts the steps of the schedule for all texts, but trains on the 80 % that are not held out.
     """
 
     defaults: ClassVar = BertCE.defaults | {"schedule": "linear", "warmup": 0.1, "schedule_length": 1.25}

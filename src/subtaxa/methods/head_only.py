@@ -1,7 +1,7 @@
 """The quick preset: the encoder is frozen, and only a linear map of its features is trained, with the default's loss.
 
-The layers' outputs are computed once and cached, so a step is cheap; views drop tokens of the cached outputs. The map
-starts as the identity. It needs no bias because features are normalised after it. It is saved as a module of the model.
+The layers' outputs are computed once and cached, so a step is cheap. Views drop tokens of the cached outputs. The map
+starts as the identity. It has no bias, because features are normalised after it. It is saved as a module of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from subtaxa.methods.soft_dna import SoftDNA
 
 
 class HeadOnly(SoftDNA):
-    """The default's loss for a linear map of the encoder's features: a first look, in little more than one reading."""
+    """The default's loss on a linear map of frozen features, for a quick first result."""
 
     defaults: ClassVar = {
         **SoftDNA.defaults,

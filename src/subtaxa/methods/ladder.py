@@ -11,26 +11,26 @@ from subtaxa.methods.dna import DNA
 
 
 class ManyNeighbours(DNA):
-    """Ladder: all k neighbours are positives, no coarse cross-entropy, no filter."""
+    """Ablation of DNA: all k neighbours, without coarse cross-entropy and filters."""
 
     defaults: ClassVar = DNA.defaults | {"coarse_weight": 0.0}
     filters: ClassVar[tuple[str, ...]] = ()
 
 
 class CoarseLabels(DNA):
-    """Ladder: all k neighbours and the coarse cross-entropy, no filter."""
+    """Ablation of DNA: all k neighbours and coarse cross-entropy, without filters."""
 
     filters: ClassVar[tuple[str, ...]] = ()
 
 
 class LabelFilter(DNA):
-    """Ladder: the label filter alone."""
+    """Ablation of DNA: only the label filter."""
 
     filters: ClassVar[tuple[str, ...]] = ("label",)
 
 
 class ReciprocalFilter(DNA):
-    """Ladder: the label and the reciprocal filter."""
+    """Ablation of DNA: the label and reciprocal filters, without the rank filter."""
 
     filters: ClassVar[tuple[str, ...]] = ("label", "reciprocal")
 

@@ -1,10 +1,10 @@
-"""NNCL, that is NNCLR (ICCV 2021): the nearest neighbour of one view is contrasted with the other view.
+"""NNCL, also known as NNCLR (ICCV 2021): the nearest neighbour of one view is contrasted with the other view.
 
 The loss is symmetric InfoNCE with the rest of the batch as negatives. NNCL is also the first row of the DNA paper's
 ablation, so its other parts follow DNA: the support queue has one row per training text and is refreshed before each
-epoch (a text's own row is never its neighbour), τ is 0.07 (NNCLR: 0.1), and the compared features are those that are
-scored, without projection or prediction head. There is no momentum encoder: the features of the second view become the
-batch's rows of the queue. N texts, B texts in a batch, D dimensions.
+epoch (a text's own row is never its neighbour), τ is 0.07 (NNCLR: 0.1), and there is no projection or prediction head.
+There is no momentum encoder: the features of the second view become the batch's rows of the queue.
+N texts, B texts in a batch, D dimensions.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from subtaxa.training.losses import info_nce
 
 @torch.no_grad()
 def nearest_other(features: Tensor, queue: Tensor, own: Tensor) -> Tensor:
-    """The row of the queue (N, D) most similar to each unit feature (B, D), its own row (B,) left out."""
+    """The row of the queue (N, D) that is most similar to each unit feature (B, D), except its own row (B,)."""
     similarity = features @ queue.T  # (B, N)
     similarity.scatter_(1, own[:, None], -torch.inf)
     return queue[similarity.argmax(1)]  # (B, D)
 
 
 class NNCL(Method):
-    """NNCL: the nearest neighbour of one view against the other view."""
+    """NNCL: contrast of the nearest neighbour of one view with the other view."""
 
     defaults: ClassVar = {"temperature": 0.07}
     random_batches: ClassVar[bool] = True
@@ -55,7 +55,7 @@ class NNCL(Method):
         views = F.normalize(self.query(twice), dim=1)  # (2B, D)
         first, second = views.chunk(2)  # (B, D) each
         near_first, near_second = nearest_other(views, self.queue.rows, twice.index).chunk(2)
-        self.latest = second.detach()  # for the queue, after the step
+        self.latest = second.detach()  # written to the queue after the step
         tau = self.settings.temperature
         return {"contrastive": (info_nce(near_first, second, tau) + info_nce(near_second, first, tau)) / 2}
 

@@ -1,9 +1,9 @@
 """SimCSE (EMNLP 2021): InfoNCE between two passes of the same text that differ only in their dropout masks.
 
 The other texts of the batch are the negatives. As in the authors' code, a dense layer with tanh is used in training
-only and the encoder's feature is scored. Where lower layers are frozen and cached, dropout acts in the trained layers
-only. Our reading of the paper's table: no variant is pretrained on the coarse labels; "simcse" never sees them, and
-"simcse+ce" adds the coarse cross-entropy to the loss. B texts in a batch, D dimensions.
+only, and the encoder's feature is evaluated. Where lower layers are frozen and cached, only the trained layers have
+dropout. Our reading of the paper's table: no variant is pretrained on the coarse labels; "simcse" never sees them, and
+"simcse+ce" adds coarse cross-entropy to the loss. B texts in a batch, D dimensions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from subtaxa.training.losses import info_nce
 
 
 class SimCSE(Method):
-    """SimCSE: each text against itself under another dropout mask."""
+    """SimCSE: contrast of each text with itself under another dropout mask."""
 
     defaults: ClassVar = {"augment": "none", "temperature": 0.05, "coarse_weight": 0.0, "pretrain_epochs": 0}
     random_batches: ClassVar[bool] = True
@@ -35,9 +35,9 @@ class SimCSE(Method):
         return {"tower": self.tower, "head": self.head, "projection": self.projection}
 
     def both(self, batch: Batch) -> Tensor:
-        """Pooled features (2B, D): the texts as they are, then their views; in one pass, where dropout differs."""
+        """Pooled features (2B, D) of the texts and then of their views, if possible in one pass."""
         texts, views = self.encoder.inputs(batch), self.encoder.inputs(self._view(batch))
-        if texts[1].shape != views[1].shape:  # Shortened views have fewer tokens, so they need a pass of their own.
+        if texts[1].shape != views[1].shape:  # Shortened views have fewer tokens, so they need a second pass.
             return torch.cat([self.tower(*texts), self.tower(*views)])
         return self.tower(*(torch.cat(pair) for pair in zip(texts, views, strict=True)))
 
@@ -52,7 +52,7 @@ class SimCSE(Method):
 
 
 class SimCSECE(SimCSE):
-    """SimCSE and the coarse cross-entropy."""
+    """SimCSE plus coarse cross-entropy."""
 
     defaults: ClassVar = SimCSE.defaults | {"coarse_weight": 1.0}
 

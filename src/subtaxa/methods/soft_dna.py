@@ -3,16 +3,17 @@
 E-step: encode all texts, retrieve neighbours, keep the reciprocal ones. M-step: train for an epoch, pulling each text
 to its neighbours and away from the other texts. The differences from DNA:
 - Neighbours are retrieved inside the coarse label only, so that none is lost to the label filter.
-- Texts are compared by their features and by their words (encoders/lexical.py), as far as words help to tell the
-  coarse labels apart.
+- Texts are also compared by their lexical features (encoders/lexical.py), as far as these help to tell the coarse
+  labels apart.
 - Kept neighbours are weighted by rank, as in DOWN: sharply at first, and more evenly as they become more accurate.
-- Where categories have about the same size, neighbours in another category are removed. If words matter as well, the
-  texts of one category replace the neighbours in the last quarter of the epochs (training/category_positives.py).
+- Where categories have about the same size, neighbours in another category are removed. If lexical features have a
+  weight too, the texts of one category replace the neighbours in the last quarter of the epochs
+  (training/category_positives.py).
 - There is no momentum encoder, no coarse cross-entropy and no rank filter. The queue holds the encoder's own features,
-  and the time goes into training every layer.
+  and the time saved is spent on training every layer.
 - Views are shorter than the texts, which makes them cheap.
 
-N texts, B texts in a batch, D dimensions, W words, k neighbours.
+N texts, B texts in a batch, D dimensions, W lexical dimensions, k neighbours.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from subtaxa.training.losses import multi_positive_nce, rank_weights
 
 
 class SoftDNA(QueueMethod):
-    """DNA with neighbours of the same label, weighted by rank, and every layer trained; for sentence encoders."""
+    """The default: DNA with neighbours inside the label, weighted by rank, for sentence encoders."""
 
     defaults: ClassVar = {
         "trained_layers": "auto",
@@ -53,12 +54,12 @@ class SoftDNA(QueueMethod):
         "neighbours": "auto",
     }
 
-    word_weight = word_limit = 0.0
+    lexical_weight = max_lexical_weight = 0.0
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         """The E-step."""
         self.refresh(epoch)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         found = processes.broadcast(self.balanced_categories)
         log = (
             self.use_category_positives(found)
@@ -66,15 +67,16 @@ class SoftDNA(QueueMethod):
             else self.use_neighbour_positives(epoch, found)
         )
         return {
-            "word_weight": self.word_weight,
+            "word_weight": self.lexical_weight,
             "even": float(found is not None),
             **log,
-            "retrieval_seconds": time.perf_counter() - begun,
+            "retrieval_seconds": time.perf_counter() - started,
         }
 
     def balanced_categories(self) -> Clusters | None:
         """The categories found with the current features, or None unless they have about the same size."""
-        return self.data.balanced_categories(unit(self.compared().cpu().numpy()), self.judged, rule_for(self.settings))
+        rows = unit(self.comparison_features().cpu().numpy())
+        return self.data.balanced_categories(rows, self.estimate, rule_for(self.settings))
 
     def use_neighbour_positives(self, epoch: int, found: Clusters | None) -> dict[str, float]:
         """In the next epoch, the positives of a text are its neighbours."""
@@ -90,22 +92,23 @@ class SoftDNA(QueueMethod):
 
     def same_category(self, neighbours: Neighbours, found: Clusters) -> Tensor:
         """Which neighbours (N, k) are in the category of the text itself."""
-        rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
+        rows, labels = unit(self.comparison_features().cpu().numpy()), self.data.labels.cpu().numpy()
         own = torch.from_numpy(found.nearest(rows, labels)).to(neighbours.indices.device)  # (N,)
         return label_filter(neighbours.indices, own)
 
     def in_category_phase(self, epoch: int) -> bool:
-        """Whether this is the last quarter of the epochs and words still have a weight."""
+        """Whether this is the last quarter of the epochs and lexical features still have a weight."""
         epochs = int(self.settings.epochs)
-        return self.word_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
+        return self.lexical_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
 
     def use_category_positives(self, found: Clusters) -> dict[str, float]:
         """In the next epoch, the positives of a text are the texts of its category."""
-        rows, labels = unit(self.compared().cpu().numpy()), self.data.labels.cpu().numpy()
-        fellows, sure = members(rows, labels, found)  # (N, k) each
-        self.positives, self.weights = (torch.from_numpy(part).to(self.encoder.device) for part in (fellows, sure))
+        rows, labels = unit(self.comparison_features().cpu().numpy()), self.data.labels.cpu().numpy()
+        listed, confidence = members(rows, labels, found)  # (N, k) each
+        device = self.encoder.device
+        self.positives, self.weights = torch.from_numpy(listed).to(device), torch.from_numpy(confidence).to(device)
         self.mined = self.positives, {"category": self.weights > 0}
-        return {"kept": float((sure > 0).sum(1).mean())}
+        return {"kept": float((confidence > 0).sum(1).mean())}
 
     def refresh(self, epoch: int) -> None:
         """Fill the queue with the features of all texts, not of views."""
@@ -114,48 +117,46 @@ class SoftDNA(QueueMethod):
 
     def fill(self, features: Tensor, epoch: int) -> None:
         self.queue.refresh(features)
-        self.word_weight = self.weigh_words(epoch)
-        self.judge(epoch)
+        self.lexical_weight = self.choose_lexical_weight(epoch)
+        self.estimate_number(epoch)
 
-    def weigh_words(self, epoch: int) -> float:
-        """The weight of the words in this epoch, at most that of the first epoch.
+    def choose_lexical_weight(self, epoch: int) -> float:
+        """The weight of the lexical features in this epoch, at most that of the first epoch.
 
-        It stays the same where the encoder reads only the beginning of most texts, because words cover the rest.
+        It stays the same where the encoder truncates most texts, because lexical features cover the rest of them.
         """
-        if self.data.words is None:
+        if self.data.lexical is None:
             return 0.0
-        if epoch > 0 and self.cut:
-            return self.word_limit
-        limit = None if epoch == 0 else self.word_limit
-        features, words, labels = self.queue.rows, self.data.words, self.data.labels
-        weight = processes.broadcast(lambda: lexical_weight(features, words, labels, limit))
-        self.word_limit = weight if epoch == 0 else self.word_limit
+        if epoch > 0 and self.truncates_most:
+            return self.max_lexical_weight
+        limit = None if epoch == 0 else self.max_lexical_weight
+        features, lexical, labels = self.queue.rows, self.data.lexical, self.data.labels
+        weight = processes.broadcast(lambda: lexical_weight(features, lexical, labels, limit))
+        self.max_lexical_weight = weight if epoch == 0 else self.max_lexical_weight
         return weight
 
     @property
-    def cut(self) -> bool:
-        """Whether the encoder truncates most texts: they are as long as the longest."""
+    def truncates_most(self) -> bool:
+        """Whether the encoder truncates most texts, so that they have as many tokens as the longest."""
         lengths = self.data.tokens.lengths
         return float((lengths == lengths.max()).float().mean()) > 0.5
 
-    def words_kept(self) -> float:
-        """At most the weight of the trained features, and 0 where the encoder reads whole texts."""
-        return min(1.0, self.word_limit) if self.cut else 0.0
+    def final_lexical_weight(self) -> float:
+        """The weight in the first epoch, at most 1, and 0 where the encoder reads most texts as a whole."""
+        return min(1.0, self.max_lexical_weight) if self.truncates_most else 0.0
 
-    def compared(self) -> Tensor:
-        """The rows by which texts are compared, (N, D) or (N, D + W)."""
-        return (
-            self.queue.rows
-            if self.data.words is None
-            else with_lexical(self.queue.rows, self.data.words, self.word_weight)
-        )
+    def comparison_features(self) -> Tensor:
+        """The features by which texts are compared, (N, D) or (N, D + W)."""
+        if self.data.lexical is None:
+            return self.queue.rows
+        return with_lexical(self.queue.rows, self.data.lexical, self.lexical_weight)
 
     def retrieve(self) -> Neighbours:
-        rows = self.compared()
+        rows = self.comparison_features()
         return retrieve_within(rows, rows, self.data.labels, self.k)
 
     def reciprocal_mask(self, neighbours: Neighbours) -> Tensor:
-        """Which neighbours (N, k) have the text on their own list."""
+        """Which neighbours (N, k) have the text on their own lists."""
         return reciprocal_filter(neighbours.indices, neighbours.valid, self.data.labels)
 
     def rank_decay(self, epoch: int) -> float:
@@ -172,7 +173,7 @@ class SoftDNA(QueueMethod):
             self.positives[batch.index],
             self.weights[batch.index],
             self.settings.temperature,
-            self.queue.some(),
+            self.queue.denominator_sample(),
         )
         return {"alignment": alignment, "uniformity": uniformity}
 
@@ -180,11 +181,11 @@ class SoftDNA(QueueMethod):
         self.queue.write(self.gather(batch.index), self.gather(self.latest))
 
     def state(self) -> dict[str, Tensor]:
-        return {**super().state(), "word_limit": torch.tensor([self.word_limit])}
+        return {**super().state(), "max_lexical_weight": torch.tensor([self.max_lexical_weight])}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         super().load_state(state)
-        self.word_limit = float(state["word_limit"])
+        self.max_lexical_weight = float(state["max_lexical_weight"])
 
 
 VARIANTS = {"soft-dna": SoftDNA}

@@ -1,6 +1,6 @@
-"""The ablation of the default method: each class removes or changes one part.
+"""Ablations of the default method. Each class removes or changes one part.
 
-Parts that are settings need no class here: `--trained-layers 2`, `--augment none`, `--augment-rate 0.25` and so on.
+Parts that are settings need no class here: use `--trained-layers 2`, `--augment none`, `--augment-rate 0.25` and so on.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from subtaxa.methods.soft_dna import SoftDNA
 from subtaxa.training.momentum import update_momentum
 
 
-class WithoutWeights(SoftDNA):
+class WithEqualWeights(SoftDNA):
     """The default with equal weights for all kept neighbours."""
 
     def rank_decay(self, epoch: int) -> float:
         return 1.0
 
 
-class WithoutFlattening(SoftDNA):
-    """The default with the weights of the first epoch in all epochs."""
+class WithConstantWeights(SoftDNA):
+    """The default with the sharp rank weights of the first epoch in all epochs."""
 
     def rank_decay(self, epoch: int) -> float:
         return super().rank_decay(0)
 
 
-class WithoutWords(SoftDNA):
-    """The default without words: texts are compared by their features alone."""
+class WithoutLexicalFeatures(SoftDNA):
+    """The default without lexical features: texts are compared by the encoder's features alone."""
 
-    def weigh_words(self, epoch: int) -> float:
+    def choose_lexical_weight(self, epoch: int) -> float:
         return 0.0
 
 
@@ -48,7 +48,7 @@ class WithoutCategoryPositives(SoftDNA):
 
 
 class WithoutBalancedCategories(SoftDNA):
-    """The default without balanced categories in training."""
+    """The default without looking for balanced categories in training."""
 
     def balanced_categories(self) -> Clusters | None:
         return None
@@ -61,17 +61,17 @@ class WithoutReciprocity(SoftDNA):
         return neighbours.valid
 
 
-class WithoutSearchInside(SoftDNA):
-    """The default with neighbours from the whole queue and then the label filter, as in DNA."""
+class WithWholeQueue(SoftDNA):
+    """The default with neighbours from all texts and then the label filter, as in DNA."""
 
     def retrieve(self) -> Neighbours:
-        rows = self.compared()
+        rows = self.comparison_features()
         found = retrieve(rows, rows, self.k)
         return Neighbours(found.indices, found.valid & label_filter(found.indices, self.data.labels))
 
 
 class WithoutRefresh(SoftDNA):
-    """The default without encoding all texts before each epoch: the queue's rows are of views, up to an epoch old."""
+    """The default without encoding all texts before each epoch: features in the queue are up to an epoch old."""
 
     def refresh(self, epoch: int) -> None:
         if epoch == 0:
@@ -81,7 +81,7 @@ class WithoutRefresh(SoftDNA):
 
 
 class WithMomentum(SoftDNA):
-    """The default with DNA's momentum encoder, which provides the rows of the queue."""
+    """The default with DNA's momentum encoder, whose features fill the queue."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -101,13 +101,13 @@ class WithMomentum(SoftDNA):
 
 
 VARIANTS = {
-    "soft-dna-equal-weights": WithoutWeights,
-    "soft-dna-sharp-weights": WithoutFlattening,
-    "soft-dna-no-words": WithoutWords,
+    "soft-dna-equal-weights": WithEqualWeights,
+    "soft-dna-sharp-weights": WithConstantWeights,
+    "soft-dna-no-words": WithoutLexicalFeatures,
     "soft-dna-no-settling": WithoutCategoryPositives,
     "soft-dna-uneven": WithoutBalancedCategories,
     "soft-dna-one-sided": WithoutReciprocity,
-    "soft-dna-whole-queue": WithoutSearchInside,
+    "soft-dna-whole-queue": WithWholeQueue,
     "soft-dna-no-refresh": WithoutRefresh,
     "soft-dna-momentum": WithMomentum,
 }

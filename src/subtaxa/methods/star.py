@@ -1,15 +1,15 @@
 """STAR (EMNLP 2024): DOWN with a second space, in which each text is a Gaussian and distance is KL divergence.
 
-A head gives each text a diagonal Gaussian; d is the symmetric KL divergence between the query's and each row's
-Gaussian. L = CE + 0.05·L_KL + L_EU: L_KL is DOWN's loss on −d/τ, and L_EU is DOWN's loss on cosine/τ whose denominator
-terms are multiplied by B^d, with B trained. Texts that are far apart in one space are thus pushed apart harder in the
-other.
+A head maps each text to a diagonal Gaussian, and d is the symmetric KL divergence between the Gaussians of the query
+and of each row. L = CE + 0.05·L_KL + L_EU: L_KL is DOWN's loss on −d/τ, and L_EU is DOWN's loss on cosine/τ with the
+terms of the denominator multiplied by B^d, where B is trained. Texts that are far apart in one space are thus pushed
+apart harder in the other.
 
 As in the authors' code, the head is a ReLU and one linear layer on the unit feature, its ELU + 1 is the variance, and d
 is summed over the dimensions and averaged over both directions. The queue's Gaussians are computed from its rows, so
-they need no pass of the encoder. Our choices: they come from a momentum copy of the head and have a queue of their own
-(the authors apply the trained head to all rows at each step); the head starts with small weights, so that d starts near
-0 and STAR starts as DOWN, whatever the encoder's width, because a large d would dominate the cosine.
+they need no pass of the encoder. Our choices: they are computed by a momentum copy of the head and kept in a second
+queue (the authors apply the trained head to all rows at each step); the head starts with small weights, so that d is
+near 0 at first and STAR starts as DOWN with any encoder, because a large d would dominate the cosine.
 N texts, B texts in a batch, M dimensions of a Gaussian.
 """
 
@@ -30,14 +30,21 @@ from subtaxa.training.feature_queue import FeatureQueue
 from subtaxa.training.losses import symmetric_kl, weighted_nce
 from subtaxa.training.momentum import update_momentum
 
-DIMENSIONS = 128  # M, of the Gaussians
-DIVERGENCE_WEIGHT = 0.05  # of L_KL
-BASE, LEAST_BASE = 10.0, 1.001  # where B starts; at 1 and below, d would attract
-LEAST_VARIANCE = 0.01  # ELU + 1 alone comes arbitrarily close to 0; the authors add 1e-14
+# The number of dimensions of a Gaussian, M.
+DIMENSIONS = 128
+
+# The weight of L_KL.
+DIVERGENCE_WEIGHT = 0.05
+
+# The initial and the smallest value of B. At 1 and below, distant texts would not be pushed apart harder.
+BASE, MIN_BASE = 10.0, 1.001
+
+# The smallest variance, because ELU + 1 comes arbitrarily close to 0. The authors add 1e-14.
+MIN_VARIANCE = 0.01
 
 
 class GaussianHead(nn.Module):
-    """Unit features (B, D) to means and variances side by side (B, 2M)."""
+    """Maps unit features (B, D) to means and variances, concatenated (B, 2M)."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
@@ -47,22 +54,22 @@ class GaussianHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         mean, raw = self.linear(F.relu(features)).chunk(2, dim=1)  # (B, M) each
-        return torch.cat([mean, F.elu(raw) + 1.0 + LEAST_VARIANCE], dim=1)
+        return torch.cat([mean, F.elu(raw) + 1.0 + MIN_VARIANCE], dim=1)
 
 
 class Penalty(nn.Module):
-    """B^d as its logarithm, d · ln B; B is trained."""
+    """The logarithm of B^d, which is d · ln B. B is trained."""
 
     def __init__(self) -> None:
         super().__init__()
         self.base = nn.Parameter(torch.tensor(BASE))
 
     def forward(self, divergence: Tensor) -> Tensor:
-        return divergence * self.base.clamp(min=LEAST_BASE).log()
+        return divergence * self.base.clamp(min=MIN_BASE).log()
 
 
 class StarDNA(DNA):
-    """STAR-DNA: STAR's loss in two spaces over the neighbours that DNA's filters keep."""
+    """STAR-DNA: STAR's loss with the neighbours that DNA's filters keep."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
@@ -88,7 +95,7 @@ class StarDNA(DNA):
         return log
 
     def contrast(self, queries: Tensor, batch: Batch) -> dict[str, Tensor]:
-        """L_EU in its two parts, and 0.05·L_KL."""
+        """The two parts of L_EU, and 0.05·L_KL."""
         chosen, tau = (self.positives[batch.index], self.weights[batch.index]), self.settings.temperature
         d = symmetric_kl(self.gaussian(queries), self.gaussians.rows)  # (B, N)
         alignment, uniformity = weighted_nce(queries @ self.queue.rows.T / tau, *chosen, self.penalty(d))
@@ -97,7 +104,7 @@ class StarDNA(DNA):
 
     @torch.no_grad()
     def after_step(self, batch: Batch) -> None:
-        """Also moves the momentum copy of the head and rewrites the batch's Gaussians with it."""
+        """As in DNA; also update the momentum copy of the head and the batch's Gaussians."""
         super().after_step(batch)
         update_momentum(self.momentum_gaussian, self.gaussian, self.settings.momentum)
         index = self.gather(batch.index)
@@ -105,7 +112,7 @@ class StarDNA(DNA):
 
 
 class STAR(StarDNA, DOWN):
-    """STAR: DOWN's neighbours, compared both by cosine and by the KL divergence of Gaussians."""
+    """STAR: DOWN with texts compared both by cosine and by the KL divergence of Gaussians."""
 
 
 VARIANTS = {"star": STAR, "star-dna": StarDNA}

@@ -1,11 +1,11 @@
 """WSCL, weighted self-contrastive learning (An et al., EMNLP 2022): a text's own shallow feature is its positive.
 
 As in the authors' code, the negatives are the shallow and deep features of the batch's other texts and the momentum
-encoder's deep features in the queue of the query's class; each kind has its own denominator without the positive; the
-features of both depths pass one dense layer with tanh; nothing is pretrained. Our choices: the encoder's own feature is
-scored, so the dense layer starts as the identity and has no dropout; each depth has its own linear classifier (theirs
-share one); the momentum encoder follows every trained layer and the dense layer; queues are filled before the first
-epoch. A frozen shallow layer provides its feature without gradient.
+encoder's deep features in the queue of the query's class; each kind has its own denominator, without the positive; the
+features of both depths pass through one dense layer with tanh; there is no pretraining. Our choices: the encoder's own
+feature is evaluated, so the dense layer starts as the identity and has no dropout; each depth has its own linear
+classifier (theirs share one); the momentum encoder follows every trained layer and the dense layer; queues are filled
+before the first epoch. If the shallow layer is frozen, its feature has no gradient.
 B texts in a batch, C coarse labels, Q rows in a queue, D dimensions.
 """
 
@@ -25,21 +25,29 @@ from subtaxa.methods.base import TrainingData, coarse_head, coarse_loss, dense_t
 from subtaxa.training.class_queue import ClassQueue, RingMethod, scores_within
 from subtaxa.training.momentum import update_momentum
 
-RING = 64  # Q
-SAME, OTHER = 1.0, 1.4  # how much a negative counts that has the query's coarse label, and one that has another
+# The number of rows in the queue of a coarse label, Q.
+RING = 64
+
+# The weights of a negative with the query's coarse label and of one with another label.
+SAME, OTHER = 1.0, 1.4
+
+# The weights of the shallow classifier's loss and of the contrast.
 SHALLOW_WEIGHT, CONTRAST_WEIGHT = 0.001, 0.008
 
 
 def shallow_layer(depth: int) -> int:
-    """The layer whose feature is the positive: the 8th of 12, and in proportion."""
+    """The layer whose feature is the positive: two thirds up, the 8th of 12."""
     return round(2 * depth / 3)
 
 
 def weighted_self_contrast(
     deep: Tensor, shallow: Tensor, labels: Tensor, rows: Tensor, filled: Tensor, temperature: float
 ) -> Tensor:
-    """From deep to own shallow features (B, D), all unit length, away from three kinds of weighted negatives: shallow
-    and deep features of the other texts, and the filled (C, Q) rows (C, Q, D) of the query's own label."""
+    """The contrast of deep features (B, D) with the shallow features (B, D) of the same texts, all unit length.
+
+    There are three kinds of weighted negatives: the shallow features of the other texts, their deep features, and the
+    filled (C, Q) rows (C, Q, D) of the query's label.
+    """
     itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)  # (B, B)
     same = labels[:, None] == labels  # (B, B)
     to_shallow = deep @ shallow.T / temperature  # (B, B), the positives on its diagonal
@@ -52,13 +60,13 @@ def weighted_self_contrast(
 
 
 def _log_sum(scores: Tensor) -> Tensor:
-    """log Σ exp over each row (B, n), or 0 where there is nothing but −inf."""
-    none = (scores == -torch.inf).all(1)  # (B,)
-    return scores.masked_fill(none[:, None], 0.0).logsumexp(1).masked_fill(none, 0.0)
+    """log Σ exp of each row (B, n), or 0 where all scores are −inf."""
+    empty = (scores == -torch.inf).all(1)  # (B,)
+    return scores.masked_fill(empty[:, None], 0.0).logsumexp(1).masked_fill(empty, 0.0)
 
 
 class WSCL(RingMethod):
-    """WSCL: coarse cross-entropy, and contrast with the text's own feature two thirds up the encoder."""
+    """WSCL: coarse cross-entropy, plus contrast of each text with its own feature two thirds up the encoder."""
 
     defaults: ClassVar = {"pretrain_epochs": 0, "temperature": 0.1, "momentum": 0.9, "augment": "none"}
     random_batches: ClassVar[bool] = True
@@ -70,7 +78,7 @@ class WSCL(RingMethod):
         self.dense = dense_tanh(encoder.dimensions)
         self.momentum_tower = encoder.momentum_copy()
         self.momentum_dense = copy.deepcopy(self.dense).requires_grad_(False)
-        self.queue = ClassQueue.fitting(data.labels, data.n_labels, RING, encoder.dimensions)
+        self.queue = ClassQueue.for_labels(data.labels, data.n_labels, RING, encoder.dimensions)
 
     def modules(self) -> dict[str, nn.Module]:
         return {
@@ -100,14 +108,14 @@ class WSCL(RingMethod):
         }
 
     def after_step(self, batch: Batch) -> None:
-        """Move the momentum encoder, then put its features of the batch into the rings."""
+        """Update the momentum encoder, then write its features of the batch to the rings."""
         update_momentum(self.momentum_tower, self.encoder.tower, self.settings.momentum)
         update_momentum(self.momentum_dense, self.dense, self.settings.momentum)
         self.enqueue(batch, self.keys(batch))
 
     @torch.no_grad()
     def keys(self, batch: Batch) -> Tensor:
-        """The momentum encoder's deep features (B, D), unit length."""
+        """The momentum encoder's deep unit features (B, D)."""
         return F.normalize(self.momentum_dense(self.momentum_tower(*self.encoder.inputs(batch))), dim=1)
 
 

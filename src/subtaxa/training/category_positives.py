@@ -1,8 +1,8 @@
 """Category positives: towards the end of training, the texts of one category replace the nearest neighbours.
 
-Neighbours tie a text to the texts around it; a category ties it to all of its members. This helps where words take part
-in the comparison of texts, because it passes what they tell to the encoder. It requires categories of about the same
-size: otherwise small categories are found as parts of larger ones and would be lost.
+A neighbour ties a text to the texts around it; a category ties it to all of its members. This helps where texts are
+compared by lexical features too, because the encoder then learns from them. It requires categories of about the same
+size: small categories are otherwise found as parts of larger ones and would be lost.
 N texts, K categories, D dimensions, k members.
 """
 
@@ -30,12 +30,12 @@ def members(features: Floats, labels: Ints, clusters: Clusters) -> tuple[Ints, N
     best = similarity[rows, own]
     similarity[rows, own] = -np.inf
     margin = best - similarity.max(1)  # (N,) infinite if the label has only one category
-    usual = np.median(margin[np.isfinite(margin)]) if np.isfinite(margin).any() else 1.0
-    sure = np.clip(margin / max(float(usual), 1e-6), 1e-3, 1.0)  # (N,)
+    typical = np.median(margin[np.isfinite(margin)]) if np.isfinite(margin).any() else 1.0
+    confidence = np.clip(margin / max(float(typical), 1e-6), 1e-3, 1.0)  # (N,)
     sizes = np.bincount(own, minlength=len(clusters))
-    order = np.lexsort((-sure, own))  # (N,) by category, then by confidence
-    places = np.arange(min(MEMBERS, int(sizes.max())))  # (k,)
-    there = places < sizes[own][:, None]  # (N, k)
-    begin = np.cumsum(sizes) - sizes  # (K,)
-    fellows = order[np.where(there, begin[own][:, None] + places, begin[own][:, None])]  # (N, k)
-    return fellows, (sure[fellows] * there).astype(np.float32)
+    order = np.lexsort((-confidence, own))  # (N,) by category, then by confidence
+    ranks = np.arange(min(MEMBERS, int(sizes.max())))  # (k,)
+    present = ranks < sizes[own][:, None]  # (N, k)
+    starts = np.cumsum(sizes) - sizes  # (K,)
+    listed = order[np.where(present, starts[own][:, None] + ranks, starts[own][:, None])]  # (N, k)
+    return listed, (confidence[listed] * present).astype(np.float32)

@@ -26,16 +26,16 @@ State = tuple[dict[str, Tensor], dict[str, Any]]
 def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write tensors and JSON facts (epoch, step, history) to one file; the old file becomes the previous state."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    told = json.dumps(facts)
-    before(path).unlink(missing_ok=True)  # There are never three states on the disk.
+    text = json.dumps(facts)
+    previous(path).unlink(missing_ok=True)  # The disk never holds three states.
     new = path.with_name(f"new-{path.name}")
-    write_whole(new, save(whole, metadata={"facts": told, "digest": _digest(whole, told)}))
+    write_whole(new, save(whole, metadata={"facts": text, "digest": _digest(whole, text)}))
     if path.exists():
-        os.replace(path, before(path))
+        os.replace(path, previous(path))
     os.replace(new, path)
 
 
-def before(path: Path) -> Path:
+def previous(path: Path) -> Path:
     """The path of the previous state."""
     return path.with_name(f"previous-{path.name}")
 
@@ -47,7 +47,7 @@ def load_state(path: Path) -> State:
         about = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         tensors = load(content)
         if _digest(tensors, about["facts"]) != about["digest"]:
-            raise ValueError("the digest is another")
+            raise ValueError("the digest does not match")
         return tensors, json.loads(about["facts"])
     except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise SubtaxaError(
@@ -57,13 +57,13 @@ def load_state(path: Path) -> State:
 
 def load_newest(path: Path, say: Callable[[str], None]) -> State | None:
     """The newest undamaged state, or None if there is none; `say` reports a damaged file that was skipped."""
-    if before(path).exists():
+    if previous(path).exists():
         try:
             if path.exists():
                 return load_state(path)
         except SubtaxaError:
             say(f"the checkpoint {str(path)!r} is damaged: continuing from the previous one")
-        return load_state(before(path))
+        return load_state(previous(path))
     return load_state(path) if path.exists() else None
 
 

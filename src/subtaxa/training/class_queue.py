@@ -17,11 +17,11 @@ class ClassQueue:
 
     def __init__(self, n_classes: int, length: int, dimensions: int, device: torch.device) -> None:
         self.rows = torch.zeros(n_classes, length, dimensions, device=device)  # (C, Q, D)
-        self.written = torch.zeros(n_classes, dtype=torch.long, device=device)  # (C,) since the beginning
+        self.written = torch.zeros(n_classes, dtype=torch.long, device=device)  # (C,) number of rows written so far
 
     @classmethod
-    def fitting(cls, labels: Tensor, n_classes: int, length: int, dimensions: int) -> ClassQueue:
-        """Empty rings for texts with these labels (N,): never longer than the largest class, beside the labels."""
+    def for_labels(cls, labels: Tensor, n_classes: int, length: int, dimensions: int) -> ClassQueue:
+        """Empty rings for texts with these labels (N,), on the same device and no longer than the largest class."""
         return cls(n_classes, min(length, int(labels.bincount().max())), dimensions, labels.device)
 
     @property
@@ -35,12 +35,12 @@ class ClassQueue:
 
     @torch.no_grad()
     def write(self, labels: Tensor, features: Tensor) -> None:
-        """Put features (B, D) into the rings of their labels (B,), in order, over the oldest rows."""
+        """Write features (B, D) to the rings of their labels (B,), in order, over the oldest rows."""
         ranks = ranks_within(labels)  # (B,)
         counts = torch.bincount(labels, minlength=len(self.rows))  # (C,)
-        last = ranks >= counts[labels] - self.length  # (B,) the others would be overwritten at once
-        places = (self.written[labels] + ranks) % self.length  # (B,)
-        self.rows[labels[last], places[last]] = features.detach()[last]
+        last = ranks >= counts[labels] - self.length  # (B,) earlier features would be overwritten at once
+        columns = (self.written[labels] + ranks) % self.length  # (B,)
+        self.rows[labels[last], columns[last]] = features.detach()[last]
         self.written += counts
 
     def state(self) -> dict[str, Tensor]:
@@ -52,7 +52,7 @@ class ClassQueue:
 
 
 class RingMethod(Method):
-    """A method that keeps its momentum encoder's features in rings: `start` makes the queue, `keys` gives features."""
+    """A method with rings of its momentum encoder's features. `start` makes the queue; `keys` returns features."""
 
     queue: ClassQueue
 
@@ -61,7 +61,7 @@ class RingMethod(Method):
         raise NotImplementedError(f"{type(self).__name__} has no keys")  # pragma: no cover
 
     def enqueue(self, batch: Batch, keys: Tensor) -> None:
-        """Put the keys (B, D) of a batch, and those of the other processes, into the rings."""
+        """Write the keys (B, D) of a batch, and those of the other processes, to the rings."""
         self.queue.write(self.gather(labels_of(self.data, batch)), self.gather(keys))
 
     def state(self) -> dict[str, Tensor]:
@@ -81,8 +81,8 @@ class RingMethod(Method):
 
 
 def scores_within(queries: Tensor, labels: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
-    """The product of each query (B, D) with the rows of its own class's ring (B, Q), −inf where there is no row."""
-    scores = (queries @ rows.flatten(0, 1).T).unflatten(1, filled.shape)  # (B, C, Q), not (B, Q, D)
+    """The dot products (B, Q) of each query (B, D) with the rows of its class's ring, −inf where a row is empty."""
+    scores = (queries @ rows.flatten(0, 1).T).unflatten(1, filled.shape)  # (B, C, Q)
     own = scores[torch.arange(len(labels), device=labels.device), labels]  # (B, Q)
     return own.masked_fill(~filled[labels], -torch.inf)
 

@@ -16,7 +16,8 @@ from subtaxa.runtime import processes
 from subtaxa.runtime.arrays import unit
 from subtaxa.settings import neighbours_for
 
-MOST_RIVALS = 2**15  # The largest number of rows in the denominator of the loss; longer queues are sampled.
+# The largest number of rows in the denominator of the loss. Longer queues are sampled.
+MAX_DENOMINATOR_ROWS = 2**15
 
 
 class FeatureQueue:
@@ -34,12 +35,12 @@ class FeatureQueue:
             raise ValueError(f"the queue holds {tuple(self.rows.shape)}, got {tuple(features.shape)}")
         self.rows.copy_(features.detach())
 
-    def some(self) -> Tensor | None:
-        """Of a long queue, evenly spaced rows (n, D) that stand for all, others each time; None if all are few enough.
+    def denominator_sample(self) -> Tensor | None:
+        """Evenly spaced rows (n, D) of a long queue, with a random start; None if the queue is short enough.
 
-        They are a view of the queue: its rows are not copied.
+        The result is a view of the queue: rows are not copied.
         """
-        every = -(-len(self.rows) // MOST_RIVALS)
+        every = -(-len(self.rows) // MAX_DENOMINATOR_ROWS)
         return self.rows[int(torch.randint(every, ())) :: every] if every > 1 else None
 
     @torch.no_grad()
@@ -49,54 +50,56 @@ class FeatureQueue:
 
 
 class QueueMethod(Method):
-    """A method that keeps a feature of every text, and for every text neighbours and how much each of them counts."""
+    """A method that keeps the feature of every text, its neighbours and their weights."""
 
     def start(self, encoder: Encoder, data: TrainingData) -> None:
         super().start(encoder, data)
         self.k = int(self.settings.neighbours)
         self.queue = FeatureQueue(torch.zeros(len(data), encoder.dimensions, device=encoder.device))
-        self.positives = torch.arange(len(data), device=encoder.device)[:, None]  # (N, k), at first each text itself
+        self.positives = torch.arange(len(data), device=encoder.device)[
+            :, None
+        ]  # (N, k), at first only the text itself
         self.weights = torch.ones(len(data), 1, device=encoder.device)  # (N, k)
 
     def fill(self, features: Tensor, epoch: int) -> None:
-        """Renew every row of the queue."""
+        """Replace every row of the queue."""
         self.queue.refresh(features)
-        self.judge(epoch)
+        self.estimate_number(epoch)
 
     @property
     def n_retrieved(self) -> int:
-        """The number of rows retrieved for each text, the text itself among them."""
+        """The number of rows retrieved for each text, including the text itself."""
         return self.k
 
-    def compared(self) -> Tensor:
-        """What texts are compared by (N, D)."""
+    def comparison_features(self) -> Tensor:
+        """The features (N, D) by which texts are compared."""
         return self.queue.rows
 
-    def judge(self, epoch: int) -> None:
-        """If nobody said how many categories there are, see how many the texts show, once; k follows.
+    def estimate_number(self, epoch: int) -> None:
+        """Estimate the number of categories once, unless the user has given it, and set k from it.
 
-        Before training the features are blurred: the first epoch has few neighbours, which are safe. Later than after
-        the first the features show what k has made of them: what was lumped together by mistake looks like one. A lone
-        label is not judged here: nothing tells whether it is one category before training is over.
+        The estimate is made after the first epoch. Before training, the features are too blurred, so the first epoch
+        uses few neighbours, which are reliable. In later epochs, the features reflect the choice of k: categories that
+        were mixed by mistake look like one. If there is only one label, its number is estimated after training.
         """
-        if epoch != 1 or not self.data.unknown or self.data.n_labels == 1:
+        if epoch != 1 or not self.data.number_is_guess or self.data.n_labels == 1:
             return
-        rows, labels = self.compared(), self.data.labels
+        rows, labels = self.comparison_features(), self.data.labels
         estimator = estimator_for(self.settings)
-        self.judged = processes.broadcast(
+        self.estimate = processes.broadcast(
             lambda: estimator.estimate(Forest(unit(rows.cpu().numpy()), labels.cpu().numpy()), self.data.fixed)
         )
-        if self.data.estimating:
-            self.k = neighbours_for(len(self.data), self.judged.total)
+        if self.data.estimate_neighbours:
+            self.k = neighbours_for(len(self.data), self.estimate.total)
 
     def state(self) -> dict[str, Tensor]:
-        judged = {} if self.judged is None else self.judged._asdict()
+        estimate = {} if self.estimate is None else self.estimate._asdict()
         return {
             "queue": self.queue.rows,
             "positives": self.positives.int(),
             "weights": self.weights,
             "k": torch.tensor([self.k]),
-            **{f"judged_{name}": torch.from_numpy(part) for name, part in judged.items()},
+            **{f"estimate_{name}": torch.from_numpy(part) for name, part in estimate.items()},
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
@@ -104,5 +107,5 @@ class QueueMethod(Method):
         self.k = int(state["k"])
         self.positives = state["positives"].long().to(self.encoder.device)
         self.weights = state["weights"].to(self.encoder.device)
-        if "judged_totals" in state:
-            self.judged = Estimate(*(state[f"judged_{name}"].numpy() for name in Estimate._fields))
+        if "estimate_totals" in state:
+            self.estimate = Estimate(*(state[f"estimate_{name}"].numpy() for name in Estimate._fields))

@@ -21,28 +21,29 @@ from subtaxa.training.trainer import History, Trainer, Watcher, accelerator
 
 
 @dataclass(frozen=True)
-class Job:
-    """Everything that a process needs to take part in a training."""
+class TrainingJob:
+    """Everything that a process needs in order to take part in a training."""
 
     data: TrainingData
     settings: Settings
     seed: int
-    folder: Path | None = None  # of the checkpoint; only the first process looks into it
-    sizes: Sizes | None = None  # by which it fits into memory
+    folder: Path | None = None  # the folder of the checkpoint, which only the first process reads and writes
+    sizes: Sizes | None = None  # sizes with which the training fits into memory
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainingResult:
     """The results of a training besides the encoder."""
 
     history: History
     before: Tensor  # (N, D) features of all texts before training
-    after: Tensor  # (N, D)
-    judged: Estimate | None = None  # how many categories the texts showed in between, if the method looked
-    words_kept: float = 0.0  # how much the words count beside the features
+    after: Tensor  # (N, D) features of all texts after training
+    estimate: Estimate | None = None  # the number of categories estimated during training, if the method does so
+    lexical_weight: float = 0.0  # the weight of the lexical features beside the trained features
 
 
-Engine = Callable[[Encoder, Job, Progress], Outcome]  # `learn`, or something that does the same elsewhere
+# An engine is `train_encoder` or a function that does the same on other machines or in other processes.
+Engine = Callable[[Encoder, TrainingJob, Progress], TrainingResult]
 
 
 def encoder_for(settings: Settings) -> Encoder:
@@ -66,39 +67,42 @@ def train(
     folder: Path | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[History, Method]:
-    """Train the encoder in place. With a `folder`, a stopped training continues from there. Returns the history and the
-    method, which may have learned more than that."""
+    """Pretrain the encoder and train it with the method, in place. Return the history and the trained method.
+
+    With a `folder`, a stopped training continues from the checkpoints there.
+    """
     chosen = method_class(settings.method)
     history: History = []
     if settings.pretrain_epochs:
-        before = method_class(chosen.pretraining)
-        # `schedule_length` stretches the method's schedule only; pretraining has a schedule of its own.
-        own = settings.with_(schedule_length=before.defaults.get("schedule_length", 1.0))
-        trainer = Trainer(own, seed, progress, folder and folder / "pretraining.safetensors")
-        rows = trainer.run("Pretraining on the coarse labels", before(own), encoder, data, settings.pretrain_epochs)
+        pretraining = method_class(chosen.pretraining)
+        # `schedule_length` stretches the method's schedule only. Pretraining has its own.
+        adapted = settings.with_(schedule_length=pretraining.defaults.get("schedule_length", 1.0))
+        trainer = Trainer(adapted, seed, progress, folder and folder / "pretraining.safetensors")
+        name, epochs = "Pretraining on the coarse labels", settings.pretrain_epochs
+        rows = trainer.run(name, pretraining(adapted), encoder, data, epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
         data = replace(data, untrained=None)  # The encoder has changed, so these features are out of date.
     trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
-    learner = chosen(settings)
-    history += trainer.run("Training", learner, encoder, data, int(settings.epochs), watcher)
-    return history, learner
+    method = chosen(settings)
+    history += trainer.run("Training", method, encoder, data, int(settings.epochs), watcher)
+    return history, method
 
 
-def learn(encoder: Encoder, job: Job, progress: Progress) -> Outcome:
-    """Train the encoder in place; the outcome has the features of all texts before and after."""
+def train_encoder(encoder: Encoder, job: TrainingJob, progress: Progress) -> TrainingResult:
+    """Train the encoder in place, and encode all texts before and after."""
     data, count = job.data, len(job.data)
     encoder.to(accelerator().device)
     if job.sizes is not None:
         encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
-    reserved = 0 if job.sizes is None else job.sizes.need
+    reserved = 0 if job.sizes is None else job.sizes.required_bytes
     with progress.step("Encoding all texts before training", 2 * count) as step:
         tokens = encoder.cache_frozen(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
     data = replace(data, tokens=tokens, untrained=before)
-    history, learner = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    history, method = train(encoder, data, job.settings, job.seed, progress, job.folder)
     with progress.step("Encoding all texts", count) as step:
         try:
             after = encoder.features(tokens, advance=step.advance)
         except NotFinite as error:
             raise error.at("after training") from error
-    return Outcome(history, before.cpu(), after.cpu(), learner.judged, learner.words_kept())
+    return TrainingResult(history, before.cpu(), after.cpu(), method.estimate, method.final_lexical_weight())

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-CELLS = 2**24  # The largest number of logits in memory at once: 64 MB of float32.
+# The largest number of logits in memory at once, which is 64 MB of float32.
+CELLS = 2**24
 
 
 def multi_positive_nce(
@@ -21,21 +22,21 @@ def multi_positive_nce(
     positives: Tensor,
     weights: Tensor,
     temperature: float,
-    rivals: Tensor | None = None,
+    denominator: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """InfoNCE with many positives per query and the whole queue in the denominator, as (alignment, uniformity).
 
-    Their sum is L_DNA. `positives` (B, k) are queue rows and `weights` (B, k) how much each counts: DNA's filters give
-    0 or 1, DOWN's ranks something between. Weights are averaged inside the sum, so every query counts the same.
-    With a very long queue, the logits are computed in parts. With `rivals`, a sample of the queue's rows, the sample
-    replaces the queue in the denominator.
+    The sum of both is L_DNA. `positives` (B, k) are rows of the queue, and `weights` (B, k) are their weights: 0 or 1
+    with DNA's filters, and between 0 and 1 with DOWN's ranks. The weights of a query are normalised, so every query
+    counts the same. With a very long queue, the logits are computed in parts. `denominator` is a sample of the queue's
+    rows that replaces the queue in the denominator.
     """
-    if rivals is None and len(queries) * len(queue) <= CELLS:
+    if denominator is None and len(queries) * len(queue) <= CELLS:
         return weighted_nce(queries @ queue.T / temperature, positives, weights)
     queries = queries / temperature
     near = torch.einsum("bd,bkd->bk", queries, queue[positives])  # (B, k)
-    rivals = queue if rivals is None else rivals
-    return _alignment(near, weights), _log_sum(queries, rivals).mean() + math.log(len(queue) / len(rivals))
+    denominator = queue if denominator is None else denominator
+    return _alignment(near, weights), _log_sum(queries, denominator).mean() + math.log(len(queue) / len(denominator))
 
 
 def _alignment(near: Tensor, weights: Tensor) -> Tensor:
@@ -79,16 +80,16 @@ def info_nce(queries: Tensor, keys: Tensor, temperature: float) -> Tensor:
 
 
 def multi_positive_in_batch(first: Tensor, second: Tensor, positive: Tensor, temperature: float) -> Tensor:
-    """The supervised contrastive loss over two views, unit rows (B, D) each: every row against all 2B − 1 others.
+    """The supervised contrastive loss over two views, unit rows (B, D) each: every row against the 2B − 1 others.
 
-    `positive` (B, B) holds for any view of text i and any of text j, and must be true for a text and itself.
+    `positive` (B, B) says whether the views of text i and text j are positives. Its diagonal must be true.
     """
     rows = torch.cat([first, second])  # (2B, D)
     itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)  # (2B, 2B)
     logits = (rows @ rows.T / temperature).masked_fill(itself, -torch.inf)
     log_share = logits.log_softmax(1).masked_fill(itself, 0.0)  # (2B, 2B)
-    wanted = positive.repeat(2, 2) & ~itself
-    return -((log_share * wanted).sum(1) / wanted.sum(1)).mean()
+    others = positive.repeat(2, 2) & ~itself
+    return -((log_share * others).sum(1) / others.sum(1)).mean()
 
 
 def symmetric_kl(first: Tensor, second: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
-"""How much memory a fit needs, how much there is, and what is done when it is too little.
+"""The memory budget of a fit: how much it requires, how much is free, and how it adapts when memory is short.
 
-The figures are upper estimates, compared with measured runs in docs/explanation/reliability.md. N texts, k neighbours,
-D dimensions, K categories.
+The constants give upper bounds. docs/explanation/reliability.md compares them with measured runs.
 """
 
 from __future__ import annotations
@@ -19,29 +18,42 @@ if TYPE_CHECKING:
     from subtaxa.encoders.base import Encoder
     from subtaxa.encoders.tokens import Tokens
 
-FLOAT = 4  # bytes
-COPIES = 6  # of all features at a time: untrained, in the queue, compared, found, in our order and in the caller's
-PAIR = 32  # bytes of a text and one of its neighbours, while it is found out who names whom
-ACTIVATION = 25  # numbers kept for the way back, for each token, dimension and layer
-LOGITS = 3 * 2**27  # bytes at most of a batch's similarities to all texts
-MARGIN = 1.25  # for what nobody counted
-LEAST_CHUNK = 64  # tokens read at a time when memory is short
+# The bytes of a float32.
+FLOAT = 4
+
+# The copies of all features that exist at once: untrained, queue, comparison, result, sorted and in the caller's order.
+COPIES = 6
+
+# The bytes per text and neighbour while the reciprocal filter runs.
+PAIR = 32
+
+# The numbers per token, dimension and layer that are kept for the backward pass.
+ACTIVATION = 25
+
+# The largest number of bytes for the similarities of a batch to all texts.
+LOGITS = 3 * 2**27
+
+# The factor for everything that is not counted here.
+MARGIN = 1.25
+
+# The smallest number of tokens that are encoded at once when memory is short.
+MIN_CHUNK = 64
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes that the need for memory depends on."""
+    """The sizes on which the memory of a fit depends."""
 
     texts: int
     dimensions: int
     neighbours: int
     categories: int
-    weights: int  # that are trained
-    layers: int  # that are trained
-    width: int  # of a layer inside
-    tokens: int  # of the longest view of a text
+    weights: int  # number of trained weights
+    layers: int  # number of trained layers
+    width: int  # inner width of a layer
+    tokens: int  # length of the longest augmented text
     batch: int
-    chunk: int  # tokens that are read at a time
+    chunk: int  # number of tokens that are encoded at once
 
     @classmethod
     def of(cls, encoder: Encoder, tokens: Tokens, settings: Settings, categories: int) -> Sizes:
@@ -60,36 +72,40 @@ class Sizes:
         )
 
     @property
-    def need(self) -> int:
-        """Bytes that will be needed at once, besides what is in use already."""
-        own = self.texts * (COPIES * self.dimensions * FLOAT + self.neighbours * PAIR)
-        reading = self.chunk * (2 * self.width + 8 * self.dimensions) * FLOAT
+    def required_bytes(self) -> int:
+        """The largest number of bytes that the fit will use at once, in addition to those in use already."""
+        features = self.texts * (COPIES * self.dimensions * FLOAT + self.neighbours * PAIR)
+        encoding = self.chunk * (2 * self.width + 8 * self.dimensions) * FLOAT
         step = self.batch * self.tokens * self.layers * self.dimensions * ACTIVATION * FLOAT
         step += min(LOGITS, 3 * self.batch * self.texts * FLOAT)
-        state = self.weights * FLOAT * 4  # gradients, both moments, a momentum encoder; and as much again to save it
-        finding = self.texts * self.categories * 2 * FLOAT
-        return int(MARGIN * (own + max(state + max(reading, step, state), finding)))
+        # Gradients, both moments of the optimiser and a momentum encoder. Saving them takes the same once more.
+        state = self.weights * FLOAT * 4
+        clustering = self.texts * self.categories * 2 * FLOAT
+        return int(MARGIN * (features + max(state + max(encoding, step, state), clustering)))
 
 
-def fit_into_memory(job: Sizes, progress: Progress) -> Sizes:
-    """The job, or one that reads fewer tokens at a time, if that fits; else an error that says what would."""
+def fit_into_memory(sizes: Sizes, progress: Progress) -> Sizes:
+    """The sizes, with a smaller chunk if memory is short. If no chunk fits, an error names a batch size that would."""
     free = available()
-    smaller = [job, *(replace(job, chunk=chunk) for chunk in _halves(job.chunk, LEAST_CHUNK))]
-    for one in smaller:
-        if one.need <= free:
-            if one is not job:
-                progress.say(f"memory is short ({gigabytes(free)} free): texts are read {one.chunk} tokens at a time")
-            return one
-    batch = next((n for n in _halves(job.batch) if replace(smaller[-1], batch=n).need <= free), None)
-    fewer = f"use --batch-size {batch}" if batch else "use fewer texts or a smaller encoder"
+    candidates = [sizes, *(replace(sizes, chunk=chunk) for chunk in _halves(sizes.chunk, MIN_CHUNK))]
+    for candidate in candidates:
+        if candidate.required_bytes <= free:
+            if candidate is not sizes:
+                progress.say(
+                    f"memory is short ({gigabytes(free)} free): encoding only {candidate.chunk} tokens at a time"
+                )
+            return candidate
+    batch = next((n for n in _halves(sizes.batch) if replace(candidates[-1], batch=n).required_bytes <= free), None)
+    advice = f"use --batch-size {batch}" if batch else "use fewer texts or a smaller encoder"
+    required = gigabytes(sizes.required_bytes)
     raise SubtaxaError(
-        f"about {gigabytes(job.need)} of memory are needed for {job.texts:,} texts and batches of {job.batch}, "
-        f"but {gigabytes(free)} are free: {fewer}, or close other programs"
+        f"{sizes.texts:,} texts and batches of {sizes.batch} require about {required} of memory, "
+        f"but {gigabytes(free)} are free: {advice}, or close other programs"
     )
 
 
-def _halves(number: int, least: int = 1) -> Iterator[int]:
+def _halves(number: int, smallest: int = 1) -> Iterator[int]:
     """The powers of two below a number, the largest first."""
     power = 1 << max(0, number - 1).bit_length()
-    while (power := power // 2) >= least:
+    while (power := power // 2) >= smallest:
         yield power

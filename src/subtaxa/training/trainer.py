@@ -1,7 +1,7 @@
 """The only training loop, on Hugging Face Accelerate. It knows no method by name.
 
-Every step draws its randomness from its own seed, so a run that was stopped and resumed takes the same steps as one
-that was not, and nothing random has to be saved. Processes that work together (parallel.py) share every batch.
+Every step has its own random seed, so a resumed run takes the same steps as an uninterrupted one, and no random state
+has to be saved. Processes that train together (runtime/processes.py) share every batch.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ History = list[dict[str, float]]
 
 
 @dataclass
-class Place:
-    """How far a training has come; with the tensors, all that a checkpoint needs."""
+class TrainingState:
+    """How far a training has come. A checkpoint holds this and the tensors."""
 
     epoch: int = 0
     step: int = 0
-    log: dict[str, float] = field(default_factory=dict)  # of the current epoch's retrieval
-    sums: dict[str, float] = field(default_factory=dict)  # of the current epoch's loss parts
-    seconds: float = 0.0  # already spent on the current epoch
+    epoch_log: dict[str, float] = field(default_factory=dict)  # numbers from the beginning of the current epoch
+    loss_sums: dict[str, float] = field(default_factory=dict)  # sums of the loss parts in the current epoch
+    epoch_seconds: float = 0.0  # time spent on the current epoch so far
     history: History = field(default_factory=list)
-    best: float | None = None
-    stale: int = 0  # epochs since the best one
+    best_score: float | None = None
+    epochs_since_best: int = 0
 
 
 class Watcher:
-    """Looks on and returns numbers for the log; a method cannot reach it. Benchmarks watch with the fine labels."""
+    """Observes a training and returns numbers for the log. Only benchmarks use it, with fine labels."""
 
     def mined(self, indices: Tensor, stages: Mapping[str, Tensor]) -> dict[str, float]:
-        """Neighbours (N, k) have been retrieved; one mask (N, k) per filter stage."""
+        """Called when neighbours (N, k) have been retrieved, with one mask (N, k) per filter stage."""
         return {}
 
     def epoch(self) -> dict[str, float]:
-        """An epoch is over."""
+        """Called after each epoch."""
         return {}
 
 
@@ -86,135 +86,144 @@ class Trainer:
         self.optimizer = self.accelerator.prepare(_adamw(self.modules, self.settings))
         method.tower = self.accelerator.prepare(method.tower)
         heads = {name: module for name, module in self.modules.items() if name != "tower"}
-        self.apart = _trained(heads)  # the tower's gradients are averaged on the way back, theirs after it
-        self.place = Place()
-        self.best: dict[str, Tensor] = {}
+        # Accelerate averages the tower's gradients in the backward pass; those of the heads are averaged after it.
+        self.head_parameters = _trained(heads)
+        self.state = TrainingState()
+        self.best_weights: dict[str, Tensor] = {}
         self._resume()
-        self.steps = len(self._batches(0))  # in an epoch
-        with Interrupts() as interrupts, self.progress.step(name, epochs * (self.steps + 1)) as step:
-            step.skip(self.place.epoch * (self.steps + 1) + self.place.step)
-            while self.place.epoch < epochs and self.place.stale < self.settings.pretrain_patience:
+        self.steps_per_epoch = len(self._batches(0))
+        with Interrupts() as interrupts, self.progress.step(name, epochs * (self.steps_per_epoch + 1)) as step:
+            step.skip(self.state.epoch * (self.steps_per_epoch + 1) + self.state.step)
+            while self.state.epoch < epochs and self.state.epochs_since_best < self.settings.pretrain_patience:
                 self._epoch(interrupts, step)
-        if self.best:
-            checkpoint.unpack_modules(self.modules, self.best)
+        if self.best_weights:
+            checkpoint.unpack_modules(self.modules, self.best_weights)
         encoder.eval()
-        return self.place.history
+        return self.state.history
 
     def _epoch(self, interrupts: Interrupts, step: Step) -> None:
-        place = self.place
-        begun, spent = time.perf_counter(), place.seconds
-        which = f"epoch {place.epoch + 1} of {self.epochs}"
-        if place.step == 0:
-            step.note(f"{which}: comparing all texts")
-            torch.manual_seed(_mixed(self.seed, place.epoch, 0))  # the same in every process
+        state = self.state
+        started, spent = time.perf_counter(), state.epoch_seconds
+        name = f"epoch {state.epoch + 1} of {self.epochs}"
+        if state.step == 0:
+            step.note(f"{name}: comparing all texts")
+            torch.manual_seed(step_seed(self.seed, state.epoch, 0))  # This seed is the same in every process.
             try:
-                place.log = self.method.begin_epoch(place.epoch)
+                state.epoch_log = self.method.begin_epoch(state.epoch)
             except NotFinite as error:
-                raise error.at(f"at the beginning of epoch {place.epoch + 1}") from error
+                raise error.at(f"at the beginning of epoch {state.epoch + 1}") from error
             if self.method.mined is not None:
-                place.log |= self.watcher.mined(*self.method.mined)
+                state.epoch_log |= self.watcher.mined(*self.method.mined)
                 self.method.mined = None
             step.advance()
-        batches = self._batches(place.epoch)
+        batches = self._batches(state.epoch)
         with interrupts.shielded():
-            for index in batches[place.step :]:
+            for index in batches[state.step :]:
                 try:
                     loss = self._step(index)
                 except NotFinite:
                     self._save()
                     raise
-                place.step += 1
-                place.seconds = spent + time.perf_counter() - begun
+                state.step += 1
+                state.epoch_seconds = spent + time.perf_counter() - started
                 if processes.any_process(interrupts.pending is not None):
                     self._save()
                     raise Stopped(interrupts.pending or signal.SIGTERM)
-                step.note(f"{which}: loss {loss:.3f}")
+                step.note(f"{name}: loss {loss:.3f}")
                 step.advance()
-            self._close_epoch(spent + time.perf_counter() - begun)
+            self._close_epoch(spent + time.perf_counter() - started)
             if processes.any_process(interrupts.pending is not None):
                 raise Stopped(interrupts.pending or signal.SIGTERM)
 
     def _step(self, index: Tensor) -> float:
-        """One optimiser step on one batch; each process takes its share of the texts."""
-        place, method = self.place, self.method
-        torch.manual_seed(_mixed(self.seed, place.epoch, place.step + 1) + processes.rank())
-        done, total = place.epoch * self.steps + place.step, self.epochs * self.steps * self.settings.schedule_length
+        """Take one optimiser step on one batch, of which each process encodes its share, and return the loss."""
+        state, method = self.state, self.method
+        torch.manual_seed(step_seed(self.seed, state.epoch, state.step + 1) + processes.rank())
+        settings, steps = self.settings, self.steps_per_epoch
+        done, total = state.epoch * steps + state.step, self.epochs * steps * settings.schedule_length
+        factor = learning_rate_factor(done, total, settings.schedule, settings.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.settings.learning_rate * rate(done, total, self.settings.schedule, self.settings.warmup)
+            group["lr"] = settings.learning_rate * factor
         batch = method.encoder.batch(self.data.tokens, self._share(index))
         method.encoder.train()
         method.tower.train()
         method.gather = partial(_gather, self.accelerator, len(index))
         parts = method.loss(batch)
         loss = torch.stack(list(parts.values())).sum()
-        values = processes.mean(torch.stack([part.detach() for part in parts.values()]))  # of all processes
+        values = processes.mean(torch.stack([part.detach() for part in parts.values()]))
         self._check("loss", values.sum(), batch)
         self.accelerator.backward(loss)
-        for parameter in self.apart:
+        for parameter in self.head_parameters:
             if parameter.grad is not None:
                 parameter.grad = processes.mean(parameter.grad)
-        self._check(
-            "gradient", self.accelerator.clip_grad_norm_(_trained(self.modules), self.settings.max_grad_norm), batch
-        )
+        norm = self.accelerator.clip_grad_norm_(_trained(self.modules), settings.max_grad_norm)
+        self._check("gradient", norm, batch)
         self.optimizer.step()
         self.optimizer.zero_grad()
         method.after_step(batch)
         for name, value in zip(parts, values.tolist(), strict=True):
-            place.sums[name] = place.sums.get(name, 0.0) + value
+            state.loss_sums[name] = state.loss_sums.get(name, 0.0) + value
         return float(values.sum())
 
     @torch.no_grad()
     def _check(self, name: str, number: Tensor, batch: Batch) -> None:
-        """Stop before a step that would spoil the weights: name the texts without features, if any, or else all."""
+        """Raise an error before a step that would ruin the weights. It names the texts with bad features, or all."""
         if torch.isfinite(number):
             return
         encoder = self.method.encoder
         encoder.eval()
         self.method.tower.eval()
-        wrong = ~torch.isfinite(self.method.tower(*encoder.inputs(batch))).all(1)  # (B,)
-        texts = batch.index[wrong] if wrong.any() else batch.index
-        where = f"in epoch {self.place.epoch + 1}, step {self.place.step + 1}"
+        bad = ~torch.isfinite(self.method.tower(*encoder.inputs(batch))).all(1)  # (B,)
+        texts = batch.index[bad] if bad.any() else batch.index
+        where = f"in epoch {self.state.epoch + 1}, step {self.state.step + 1}"
         raise NotFinite(f"the {name} became {float(number)}", texts.tolist(), where)
 
     def _close_epoch(self, seconds: float) -> None:
-        """Log the epoch, keep it if it is the best, move on and save."""
-        place = self.place
-        means = {name: total / max(1, place.step) for name, total in place.sums.items()}
-        row = {"epoch": place.epoch + 1, **means, **place.log, "seconds": seconds}
+        """Log the epoch, keep its weights if they are the best, and save."""
+        state = self.state
+        means = {name: total / max(1, state.step) for name, total in state.loss_sums.items()}
+        row = {"epoch": state.epoch + 1, **means, **state.epoch_log, "seconds": seconds}
         own_score = self.method.score()
         score = processes.broadcast(lambda: own_score)
         if score is not None:
             row["score"] = score
-            place.stale += 1
-            if place.best is None or score > place.best:
-                place.best, place.stale = score, 0
-                self.best = {name: tensor.clone() for name, tensor in checkpoint.pack_modules(self.modules).items()}
-        place.history.append(row | self.watcher.epoch())
-        self.place = Place(epoch=place.epoch + 1, history=place.history, best=place.best, stale=place.stale)
+            state.epochs_since_best += 1
+            if state.best_score is None or score > state.best_score:
+                state.best_score, state.epochs_since_best = score, 0
+                self.best_weights = {
+                    name: tensor.clone() for name, tensor in checkpoint.pack_modules(self.modules).items()
+                }
+        state.history.append(row | self.watcher.epoch())
+        self.state = TrainingState(
+            epoch=state.epoch + 1,
+            history=state.history,
+            best_score=state.best_score,
+            epochs_since_best=state.epochs_since_best,
+        )
         self._save()
 
     def _batches(self, epoch: int) -> list[Tensor]:
-        generator = torch.Generator().manual_seed(_mixed(self.seed, epoch, 0))
+        generator = torch.Generator().manual_seed(step_seed(self.seed, epoch, 0))
         subset = self.method.training_subset()
         by_length = not self.method.random_batches
         return self.data.tokens.shuffled_batches(self.settings.batch_size, generator, subset, by_length=by_length)
 
     def _share(self, index: Tensor) -> Tensor:
-        """This process's part of a batch; all parts have the same size, the first texts are repeated if need be."""
-        number = processes.world_size()
-        whole = index[torch.arange(-(-len(index) // number) * number) % len(index)]
-        return whole[processes.rank() :: number]
+        """This process's part of a batch. All parts have the same size; if necessary, the first texts are repeated."""
+        n_processes = processes.world_size()
+        padded = index[torch.arange(-(-len(index) // n_processes) * n_processes) % len(index)]
+        return padded[processes.rank() :: n_processes]
 
     def _save(self) -> None:
-        """Save the state, unless its weights are no numbers: then the one saved before is the last good one."""
+        """Save the state, unless a weight is NaN or infinite: the last good state is then the one on the disk."""
         if self.file is None or processes.rank() > 0:
             return
         if not all(torch.isfinite(weights).all() for weights in checkpoint.pack_modules(self.modules).values()):
             return
         tensors = checkpoint.pack_modules(self.modules) | checkpoint.pack_optimizer(self.optimizer)
         tensors |= {f"state/{name}": tensor for name, tensor in self.method.state().items()}
-        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
-        checkpoint.save_state(self.file, tensors, asdict(self.place))
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
+        checkpoint.save_state(self.file, tensors, asdict(self.state))
 
     def _resume(self) -> None:
         file = self.file
@@ -226,8 +235,8 @@ class Trainer:
             checkpoint.unpack_modules(self.modules, tensors)
             checkpoint.unpack_optimizer(self.optimizer, tensors)
             self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
-            self.best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
-            self.place = Place(**facts)
+            self.best_weights = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
+            self.state = TrainingState(**facts)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise SubtaxaError(
                 f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
@@ -235,46 +244,46 @@ class Trainer:
 
 
 def _gather(accelerator: Accelerator, count: int, rows: Tensor) -> Tensor:
-    """The rows (b, ...) of all processes in the order of their batch of `count` texts, without the repeated."""
+    """The rows (b, ...) of all processes in the order of their batch of `count` texts, without repeated texts."""
     together = accelerator.gather(rows).unflatten(0, (processes.world_size(), len(rows)))  # (P, b, ...)
     return together.transpose(0, 1).flatten(0, 1)[:count]
 
 
 def accelerator() -> Accelerator:
-    """Accelerate takes several processes without a GPU for what they are only if it is told so."""
+    """An accelerator. Without a GPU, Accelerate must be told that several processes are to use the CPU."""
     return Accelerator(cpu=processes.world_size() > 1 and not torch.cuda.is_available())
 
 
-def rate(step: int, total: float, schedule: str, warmup: float) -> float:
-    """The learning rate at a step as a share of its peak."""
-    rising = warmup * total
-    if step < rising:
-        return (step + 1) / (rising + 1)
+def learning_rate_factor(step: int, total: float, schedule: str, warmup: float) -> float:
+    """The learning rate at a step, divided by its peak."""
+    warmup_steps = warmup * total
+    if step < warmup_steps:
+        return (step + 1) / (warmup_steps + 1)
     if schedule == "constant":
         return 1.0
-    left = (total - step) / max(1.0, total - rising)  # 1 → 0
+    left = (total - step) / max(1.0, total - warmup_steps)  # from 1 to 0
     return left if schedule == "linear" else 0.5 * (1.0 - math.cos(math.pi * left))
 
 
 def _adamw(modules: dict[str, nn.Module], settings: Settings) -> torch.optim.Optimizer:
-    """AdamW with the paper's two groups: no weight decay on biases and norms (the one-dimensional weights)."""
+    """AdamW with the paper's two groups: biases and norms, which are one-dimensional, have no weight decay."""
     parameters = _trained(modules)
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    # Fused: otherwise a fifth of a step on a CPU is spent in here.
+    # Without `fused`, the optimiser takes a fifth of the time of a step on a CPU.
     return torch.optim.AdamW(
         [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], settings.learning_rate, fused=True
     )
 
 
 def _trained(modules: dict[str, nn.Module]) -> list[nn.Parameter]:
-    """Every weight that is trained, each once, in a fixed order."""
+    """Every trained weight, each once, in a fixed order."""
     return list({id(p): p for m in modules.values() for p in m.parameters() if p.requires_grad}.values())
 
 
-def _mixed(seed: int, epoch: int, step: int) -> int:
-    """One number for each (seed, epoch, step), far from its neighbours'."""
+def step_seed(seed: int, epoch: int, step: int) -> int:
+    """A random seed for each step of each epoch. Consecutive steps have unrelated seeds."""
     mixed = (seed * 0x9E3779B97F4A7C15 + epoch * 0xC2B2AE3D27D4EB4F + step * 0x165667B19E3779F9) & (2**63 - 1)
     return mixed >> 8
