@@ -13,7 +13,7 @@ from torch.distributions import Independent, Normal, kl_divergence
 
 from subtaxa.methods import method_class
 from subtaxa.methods.base import TrainingData
-from subtaxa.methods.star import LEAST_VARIANCE, GaussianHead, Penalty, StarDNA
+from subtaxa.methods.star import MIN_VARIANCE, GaussianHead, Penalty, StarDNA
 from subtaxa.training.losses import multi_positive_nce, symmetric_kl, weighted_nce
 
 
@@ -112,7 +112,7 @@ def test_gaussians_start_close_together_and_variances_stay_away_from_zero() -> N
     with torch.no_grad():
         head.linear.weight.fill_(-100.0)
     assert head(rows).shape == (50, 256)
-    assert head(rows)[:, 128:].min() >= LEAST_VARIANCE
+    assert head(rows)[:, 128:].min() >= MIN_VARIANCE
 
 
 @pytest.mark.parametrize("name", ["star", "star-dna"])
