@@ -1,4 +1,4 @@
-"""ANCOR's angles by hand, its loss against a slow loop, and what its rings hold."""
+"""ANCOR: angles computed by hand, the loss against a slow loop, and the content of the rings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_loss_is_the_slow_loop(seed: int) -> None:
 
 
 def test_angles_by_hand() -> None:
-    """From an anchor along x: y is seen along (−1, 1), −x along (−1, 0), whatever the lengths."""
+    """From an anchor along x, y is in the direction (−1, 1) and −x in (−1, 0), for any lengths."""
     found = angles(torch.tensor([[0.0, 3.0], [-2.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.1, 0.0]]))
     half = math.sqrt(0.5)
     torch.testing.assert_close(found, torch.tensor([[-half, half], [-1.0, 0.0]]))
@@ -62,7 +62,7 @@ def test_a_feature_on_its_anchor_has_no_direction_and_breaks_nothing() -> None:
     weight = unit_tensor(1, P, 3)
     feature = (2 * weight).requires_grad_()
     nothing = angles(feature, weight)
-    torch.testing.assert_close(nothing, torch.zeros(1, P), atol=0.2, rtol=0)  # rounding at most
+    torch.testing.assert_close(nothing, torch.zeros(1, P), atol=0.2, rtol=0)  # Only rounding errors.
     loss = angular_nce(feature, weight, torch.tensor([0]), weight, torch.zeros(1, Q, P), torch.ones(1, Q) > 0, TAU)
     loss.backward()
     assert torch.isfinite(loss)
@@ -76,7 +76,7 @@ def test_negatives_are_of_the_same_class_only() -> None:
     changed = rows.clone()
     changed[1:] = 7.0
     assert torch.equal(before, angular_nce(queries[:1], keys[:1], labels[:1], weights, changed, filled, TAU))
-    changed[0, 0] = queries[0]  # a negative right on the query
+    changed[0, 0] = queries[0]  # A negative that equals the query.
     assert angular_nce(queries[:1], keys[:1], labels[:1], weights, changed, filled, TAU) > before
 
 
@@ -159,7 +159,7 @@ def test_the_authors_settings(preset: str) -> None:
 def test_small_batches_and_a_label_of_one_text(tiny_encoder: str, texts: int) -> None:
     method = started(tiny_encoder, augment="drop")
     labels = torch.zeros_like(method.data.labels)
-    labels[0] = 1  # the only text of its label; nobody has label 2
+    labels[0] = 1  # The only text of its label. No text has label 2.
     object.__setattr__(method.data, "labels", labels)
     method.begin_epoch(0)
     batch = method.data.tokens.batch(torch.arange(texts))

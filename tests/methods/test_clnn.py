@@ -1,4 +1,4 @@
-"""CLNN: which pairs of a batch are positives, the supervised contrastive loss, and when neighbours are sought."""
+"""CLNN: which pairs of a batch are positives, the supervised contrastive loss, and when neighbours are retrieved."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_positive_mask_is_the_slow_loop(seed: int, k: int) -> None:
 
 
 def test_positive_mask_by_hand() -> None:
-    """Text 0 lists 2, text 2 does not list 0: it is a positive of the first only. 9 is larger than all that 0 lists."""
+    """Text 0 lists 2, but text 2 does not list 0, so the pair is positive for text 0 only. No list of 0 reaches 9."""
     lists = torch.tensor([[0, 1, 2], [1, 2, 3], [2, 3, 9]])
     assert listed(lists, torch.tensor([0, 2, 9])).int().tolist() == [[1, 1, 0], [0, 1, 0], [0, 1, 1]]
 

@@ -1,4 +1,4 @@
-"""One contract for every method, and DNA's own E-step."""
+"""The contract of every method, and DNA's E-step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepAligned: the matching of centroids by numbers, labels that keep their meaning, and the silhouette."""
+"""DeepAligned: matching of centroids on small examples, labels that keep their meaning, and the silhouette."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_alignment_is_the_best_of_all_permutations(seed: int) -> None:
 
 
 def test_the_best_whole_is_taken_where_the_nearest_would_clash() -> None:
-    old, new = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.9], [2.5]])  # 0.9 is the nearest of both
+    old, new = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.9], [2.5]])  # 0.9 is the nearest to both.
     assert align(old, new).tolist() == [0, 1]
     assert align(old, new.flip(0)).tolist() == [1, 0]
 
@@ -62,7 +62,7 @@ def test_labels_keep_their_meaning_whatever_order_k_means_gives(tiny_encoder: st
     method.begin_epoch(0)
     labels, centroids, weight = method.assignment, method.centroids, method.classifier.weight.clone()
     order = torch.tensor([3, 5, 0, 1, 4, 2])
-    method.found = centroids[order], order.argsort()[labels]  # the same clusters, numbered otherwise
+    method.found = centroids[order], order.argsort()[labels]  # The same clusters in another order.
     method.begin_epoch(1)
     assert method.assignment.tolist() == labels.tolist()
     torch.testing.assert_close(method.centroids, centroids, rtol=0, atol=0)
@@ -112,7 +112,7 @@ def test_the_score_is_the_silhouette_of_a_fixed_sample(tiny_encoder: str, monkey
 
 
 def test_a_resumed_run_finds_the_clusters_that_the_score_had_found(tiny_encoder: str) -> None:
-    method, _, _ = begun(tiny_encoder, n_categories=40)  # too many to be found the same way twice by chance
+    method, _, _ = begun(tiny_encoder, n_categories=40)  # Too many to be found twice by chance.
     method.begin_epoch(0)
     before = method.centroids
     method.score()
@@ -144,7 +144,7 @@ def test_all_texts_are_encoded_once_per_epoch_and_the_best_epoch_is_kept(
         calls += 1
         return whole(self)
 
-    def score(self: DeepAligned) -> float:  # as if the second epoch had been the best
+    def score(self: DeepAligned) -> float:  # As if the second epoch were the best.
         scored(self)
         kept.append(encoder.features(data.tokens))
         return [0.1, 0.3, 0.2, 0.2][len(kept) - 1]

@@ -1,4 +1,4 @@
-"""DeepCluster: whitening, k-means and balanced sampling by numbers; then what the class makes of them."""
+"""DeepCluster: whitening, k-means and balanced sampling on small examples, then the method itself."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_whitened_is_scikit_learns_pca_up_to_signs() -> None:
 
 
 def test_directions_without_variance_are_not_blown_up() -> None:
-    features = correlated(100, 3) @ torch.randn(3, 10, generator=torch.Generator().manual_seed(2))  # of rank 3
+    features = correlated(100, 3) @ torch.randn(3, 10, generator=torch.Generator().manual_seed(2))  # Rank 3.
     variances = whitened(features, 10).var(0)
     torch.testing.assert_close(variances[:3], torch.ones(3), atol=1e-3, rtol=0)
     assert (variances[3:] < 1e-3).all()
@@ -83,7 +83,7 @@ def test_one_text_comes_as_often_as_a_hundred_others_together() -> None:
 
 def test_every_cluster_and_inside_it_every_text_comes_equally_often() -> None:
     torch.manual_seed(0)
-    sizes = torch.tensor([7, 0, 1, 40, 12])  # the second is empty
+    sizes = torch.tensor([7, 0, 1, 40, 12])  # The second cluster is empty.
     assignment = torch.arange(5).repeat_interleave(sizes)[torch.randperm(60)]
     drawn = uniform_over_clusters(assignment, 97)
     assert len(drawn) == 97
@@ -99,7 +99,7 @@ def test_every_cluster_and_inside_it_every_text_comes_equally_often() -> None:
 def test_draws_differ_and_favour_no_text() -> None:
     torch.manual_seed(0)
     assignment = torch.tensor([0] * 20 + [1] * 4)
-    drawn = torch.stack([uniform_over_clusters(assignment, 16) for _ in range(500)])  # 8 of the 20 each time
+    drawn = torch.stack([uniform_over_clusters(assignment, 16) for _ in range(500)])  # 8 of 20 each time.
     assert len({tuple(sorted(row)) for row in drawn.tolist()}) > 100
     share = drawn.flatten().bincount() / 500
     torch.testing.assert_close(share[:20], torch.full((20,), 0.4), atol=0.1, rtol=0)
@@ -109,7 +109,7 @@ def test_draws_differ_and_favour_no_text() -> None:
 def begun(
     tiny_encoder: str, name: str, **changes: object
 ) -> tuple[DeepCluster, SentenceEncoder, TrainingData, list[str]]:
-    """The method with its own settings, before its first epoch."""
+    """The method with its default settings, before the first epoch."""
     _, encoder, data, fine = prepared(tiny_encoder)
     method = method_class(name)(settings_for("paper", method=name, **changes))
     assert isinstance(method, DeepCluster)
@@ -147,7 +147,7 @@ def test_the_loss_is_the_cross_entropy_of_the_clusters_and_only_ce_adds_the_labe
     parts = method.loss(batch)
     assert list(parts) == ["pseudo"]
     pooled = method.tower(*method.encoder.inputs(batch))
-    seen = pooled if name == "deepcluster" else pooled.tanh()  # the dense layer is still the identity
+    seen = pooled if name == "deepcluster" else pooled.tanh()  # The dense layer is still the identity.
     logits = seen @ method.classifier.weight.T + method.classifier.bias
     by_hand = -sum(logits[i].log_softmax(0)[method.assignment[i]] for i in range(8)) / 8
     torch.testing.assert_close(parts["pseudo"], by_hand)
@@ -155,7 +155,7 @@ def test_the_loss_is_the_cross_entropy_of_the_clusters_and_only_ce_adds_the_labe
     joint.begin_epoch(0)
     parts = joint.loss(batch)
     assert list(parts) == ["pseudo", "coarse"]
-    assert float(parts["coarse"].detach()) > 0.5  # an untrained head: about ln 3
+    assert float(parts["coarse"].detach()) > 0.5  # An untrained head has a loss of about ln 3.
 
 
 @pytest.mark.parametrize("name", ["deepcluster+ce", "deepaligned+ce"])
@@ -176,7 +176,7 @@ def test_few_texts(tiny_encoder: str, name: str, texts: int, categories: int) ->
 def outcome(
     tiny_encoder: str, name: str, file: Path | None = None, stop_after: int | None = None
 ) -> tuple[torch.Tensor, list[dict[str, float]]]:
-    """Features and history of two epochs of six steps, or as if Ctrl-C were pressed after some step."""
+    """Features and history after two epochs of six steps. Ctrl-C can be simulated after a step."""
     _, encoder, data, _ = prepared(tiny_encoder)
     settings = settings_for("default", method=name, encoder=tiny_encoder, epochs=2, batch_size=32, learning_rate=3e-3)
     method, steps = method_class(name)(settings), 0
@@ -193,7 +193,7 @@ def outcome(
 
 
 @pytest.mark.parametrize("name", ["deepcluster", "deepaligned"])
-@pytest.mark.parametrize("stop_after", [6, 8])  # at the end of the first epoch, within the second
+@pytest.mark.parametrize("stop_after", [6, 8])  # At the end of the first epoch, and within the second.
 def test_a_stopped_training_ends_where_an_unbroken_one_does(
     tiny_encoder: str, tmp_path: Path, name: str, stop_after: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""Delete: what is hidden from the copy, and the loss on it."""
+"""Delete: the tokens that are hidden in the copy, and the loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from subtaxa.methods import settings_for
 @pytest.mark.parametrize("layers", ["all", 2])
 def test_the_copy_is_the_text_without_the_hidden_tokens(tiny_encoder: str, layers: int | str) -> None:
     method = started(tiny_encoder, "delete", trained_layers=layers)
-    method.tower.eval()  # no dropout: the view alone makes the difference
+    method.tower.eval()  # Without dropout, only the view makes a difference.
     batch = method.data.tokens.batch(torch.arange(32))
     torch.manual_seed(5)
     texts, copies = method.both(batch).chunk(2)
@@ -50,7 +50,7 @@ def test_other_views_work_too(tiny_encoder: str, view: str) -> None:
 
 
 def test_every_word_of_a_text_may_be_hidden(tiny_encoder: str) -> None:
-    """At the highest rate most copies are special tokens alone, and the loss is still a number."""
+    """At the highest rate, most copies have only special tokens, and the loss is still finite."""
     method = started(tiny_encoder, "delete", augment_rate=0.9)
     assert torch.isfinite(method.loss(method.data.tokens.batch(torch.arange(16)))["contrastive"])
 

@@ -1,4 +1,4 @@
-"""DNA as released: all switches off is DNA itself, and each switch does what the released code does."""
+"""DNA as released: with all switches off it is DNA, and each switch does what the released code does."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_warm_up_lasts_half_of_the_training() -> None:
 
 
 def rates(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, **changes: object) -> dict[str, list[float]]:
-    """The length of the schedule in epochs, as pretraining and then the method ask for it."""
+    """The lengths of the schedules in epochs, of pretraining and then of the method."""
     asked: dict[str, list[float]] = {"pretraining": [], "method": []}
     settings, encoder, data, _ = prepared(tiny_encoder, **{"epochs": 2, "pretrain_epochs": 3} | changes)
     real = trainer.learning_rate_factor
@@ -217,7 +217,7 @@ def rates(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, **changes: object)
 def test_only_the_schedule_of_the_method_is_stretched(
     tiny_encoder: str, monkeypatch: pytest.MonkeyPatch, name: str, length: float
 ) -> None:
-    """180 texts in batches of 32: six steps an epoch; five of them without the texts that are held out."""
+    """180 texts in batches of 32 are six steps per epoch, or five without the held-out texts."""
     asked = rates(tiny_encoder, monkeypatch, method=name, schedule_length=5.0)
     assert set(asked["pretraining"]) == {3 * 5 * length}
     assert set(asked["method"]) == {2 * 6 * 5.0}

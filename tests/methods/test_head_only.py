@@ -1,4 +1,4 @@
-"""The quick preset: the encoder stays as it is, and the trained map is saved as a module of the model."""
+"""The quick preset: the encoder does not change, and the trained map is saved as a module of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_quick_run_saves_the_head_with_the_model(tiny_encoder: str, tmp_path: 
     model = Discovery(6, preset="quick", encoder=tiny_encoder, epochs=3).fit(TEXTS, LABELS)
     assert model.settings_.method == "head-only"
     untrained = SentenceEncoder(tiny_encoder).encode(TEXTS).numpy()
-    assert np.abs(model.features_ - untrained).max() > 0.01  # something was learned
+    assert np.abs(model.features_ - untrained).max() > 0.01  # The map was trained.
     folder = model.save(tmp_path / "run")
     bare = SentenceTransformer(str(folder / "model"), device="cpu")
     assert [type(module).__name__ for module in bare] == ["Transformer", "Pooling", "Dense", "Normalize"]
@@ -47,4 +47,4 @@ def test_texts_are_read_once(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(SentenceEncoder, "frozen_states", counted)
     Discovery(6, preset="quick", encoder=tiny_encoder, epochs=2).fit(TEXTS, LABELS)
-    assert sum(read) == len(TEXTS) + 2  # two more to see that the encoder can be cut
+    assert sum(read) == len(TEXTS) + 2  # Two more texts test whether the encoder can be split.

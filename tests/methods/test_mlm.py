@@ -1,4 +1,4 @@
-"""The masked-language-model loss: what is masked, at which rates, and the loss against the uncut model."""
+"""The masked-language-model loss: which tokens are masked, at which rates, and the loss against the whole model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_only_ordinary_tokens_are_masked_at_berts_rates() -> None:
     torch.manual_seed(0)
     ids = torch.randint(10, 100, (400, 100))
     ordinary = torch.rand(ids.shape) < 0.7
-    vocabulary = torch.arange(1000, 2000)  # so that a random token is known as one
+    vocabulary = torch.arange(1000, 2000)  # Random tokens can be recognised.
     found, masked = mask_tokens(ids, ordinary, 0.2, MASK, vocabulary)
     assert not (masked & ~ordinary).any()
     assert torch.equal(found[~masked], ids[~masked])
@@ -76,7 +76,7 @@ def test_loss_is_the_cross_entropy_of_the_whole_model_at_the_masked_places(
     assert list(parts) == ["coarse", "mlm"]
     assert masked.sum() > 5
     assert float(parts["mlm"]) == pytest.approx(total / int(masked.sum()), rel=1e-4)
-    assert float(parts["coarse"]) == pytest.approx(float(BertCE.loss(method, batch)["coarse"]))  # of the text as it is
+    assert float(parts["coarse"]) == pytest.approx(float(BertCE.loss(method, batch)["coarse"]))  # Of the original text.
 
 
 def test_nothing_masked_costs_nothing() -> None:
@@ -89,7 +89,7 @@ def test_nothing_masked_costs_nothing() -> None:
 
 @pytest.mark.parametrize("trained_layers", [2, "all"])
 def test_output_weights_are_the_word_embeddings(tiny_encoder: str, trained_layers: int | str) -> None:
-    """With frozen layers the embeddings stay as they are; they are never a second set of weights."""
+    """With frozen layers the embeddings do not change. They are never a second set of weights."""
     method = started(tiny_encoder, trained_layers=trained_layers, batch_size=32)
     words = method.encoder.pipeline[0].model.embeddings.word_embeddings.weight
     assert method.masked_encoder.word_embeddings is words
@@ -100,7 +100,7 @@ def test_output_weights_are_the_word_embeddings(tiny_encoder: str, trained_layer
     assert torch.equal(words, before)
     if words.grad is not None:
         unseen = torch.isin(torch.arange(len(words)), method.data.tokens.ids, invert=True)
-        assert (words.grad[unseen] != 0).any()  # as outputs, words that no text holds are pushed away too
+        assert (words.grad[unseen] != 0).any()  # As outputs, tokens that are in no text have gradients too.
 
 
 def test_training_learns_to_guess(tiny_encoder: str) -> None:

@@ -1,4 +1,4 @@
-"""NNCL: the swap for the nearest neighbour against brute force, the symmetric loss, and the support queue."""
+"""NNCL: the nearest neighbour against brute force, the symmetric loss, and the support queue."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def started(tiny_encoder: str, **changes: object) -> NNCL:
 def test_swap_is_the_brute_force_argmax_without_the_own_row(seed: int) -> None:
     queue = unit_tensor(30, 6, seed)
     own = torch.randperm(30, generator=torch.Generator().manual_seed(seed))[:10]
-    features = F.normalize(queue[own] + 0.1 * unit_tensor(10, 6, seed + 50), dim=1)  # nearest to the own row
+    features = F.normalize(queue[own] + 0.1 * unit_tensor(10, 6, seed + 50), dim=1)  # Nearest to its own row.
     found = nearest_other(features, queue, own)
     for i in range(10):
         best, row = max((float(features[i] @ queue[j]), j) for j in range(30) if j != int(own[i]))
         assert torch.equal(found[i], queue[row]), best
-        assert float(features[i] @ queue[own[i]]) > best  # or leaving the own row out would not be tested
+        assert float(features[i] @ queue[own[i]]) > best  # Otherwise the exclusion of its own row would not be tested.
 
 
 def test_swap_by_hand() -> None:
@@ -54,7 +54,7 @@ def test_loss_of_two_texts_by_hand(tiny_encoder: str) -> None:
     """
     method = started(tiny_encoder, augment="none", temperature=1.0)
     method.tower.eval()
-    method.queue.rows[2:] = -method.queue.rows[:2].mean(0)  # far from both
+    method.queue.rows[2:] = -method.queue.rows[:2].mean(0)  # Far from both.
     a, b = method.queue.rows[:2]
     c = float(a @ b)
     loss = method.loss(method.data.tokens.batch(torch.arange(2)))["contrastive"]
@@ -75,7 +75,7 @@ def test_loss_is_the_slow_loop_both_ways(tiny_encoder: str, view: str) -> None:
     first, second, near_first, near_second = (t.double() for t in (views[:5], views[5:], near[:5], near[5:]))
     there, back = slow_info_nce(near_first, second, 0.07), slow_info_nce(near_second, first, 0.07)
     assert loss.item() == pytest.approx((there + back) / 2, abs=1e-4)
-    assert (first - second).abs().max() > 1e-3  # two different views
+    assert (first - second).abs().max() > 1e-3  # Two different views.
     assert there != pytest.approx(back)
 
 
@@ -87,14 +87,14 @@ def test_queue_is_rewritten_with_the_second_view_after_the_step(tiny_encoder: st
     batch = method.data.tokens.batch(torch.tensor([9, 4]))
     torch.manual_seed(2)
     method.loss(batch)
-    assert torch.equal(method.queue.rows, before)  # not before the step
+    assert torch.equal(method.queue.rows, before)  # The queue changes only after the step.
     method.after_step(batch)
     torch.manual_seed(2)
     expected = F.normalize(method.query(method.data.tokens.batch(torch.tensor([9, 4, 9, 4]))), dim=1)[2:]
     torch.testing.assert_close(method.queue.rows[[9, 4]], expected.detach(), rtol=0, atol=1e-6)
     assert (method.queue.rows != before).any(1).nonzero().squeeze(1).tolist() == [4, 9]
     method.begin_epoch(1)
-    torch.testing.assert_close(method.queue.rows, before, rtol=0, atol=0)  # the weights have not moved
+    torch.testing.assert_close(method.queue.rows, before, rtol=0, atol=0)  # The weights have not changed.
 
 
 def test_state_restores_the_queue(tiny_encoder: str) -> None:

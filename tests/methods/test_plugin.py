@@ -1,4 +1,4 @@
-"""A method in one file of the user's: the very block of CONTRIBUTING, and files that are wrong."""
+"""A user's method in one file: the example in CONTRIBUTING, and files with mistakes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ SECTION = GUIDE.split("## A method of your own\n")[1].split("\n## ")[0]
 
 def run(folder: Path, *arguments: str) -> str:
     call = [sys.executable, "-m", "subtaxa", *arguments]
-    where = {"env": {**os.environ, "SUBTAXA_METHODS": folder.name}, "cwd": folder.parent}  # as in the guide: relative
+    where = {
+        "env": {**os.environ, "SUBTAXA_METHODS": folder.name},
+        "cwd": folder.parent,
+    }  # A relative path, as in the guide.
     done = subprocess.run(call, capture_output=True, text=True, **where)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stderr
     return str(done.stdout)
@@ -37,7 +40,7 @@ def test_the_method_of_the_guide_is_listed_and_runs(tiny_encoder: str, tmp_path:
     folder = tmp_path / "my_methods"
     folder.mkdir()
     (folder / "my_method.py").write_text(BLOCK, encoding="utf-8")
-    (folder / "helpers.py").write_text("ANSWER = 42\n")  # no method, and no harm
+    (folder / "helpers.py").write_text("ANSWER = 42\n")  # A file without a method is allowed.
     (listed,) = [line for line in run(folder, "methods").splitlines() if line.startswith(NAME)]
     assert "The mean of a text's five nearest neighbours" in listed
 
@@ -50,7 +53,7 @@ def test_the_method_of_the_guide_is_listed_and_runs(tiny_encoder: str, tmp_path:
     assert f"planted.csv {NAME} " in shown
     (path,) = (tmp_path / "runs").rglob("record.json")
     record = json.loads(path.read_text())
-    assert record["settings"]["temperature"] == 0.1  # its own
+    assert record["settings"]["temperature"] == 0.1  # The method's own default.
     assert [row["epoch"] for row in record["history"]] == [0, 1, 2, 3, 4]
     assert record["history"][4]["contrast"] < record["history"][1]["contrast"]
     assert record["history"][1]["count_knn"] == 5
@@ -66,7 +69,7 @@ def test_the_guide_is_short_and_shows_the_commands() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A plug-in folder of this process, as if the variable had been set when it began."""
+    """A plug-in folder for this process, as if the variable had been set at its start."""
     monkeypatch.setattr(methods, "PLUGINS", [str(tmp_path)])
     monkeypatch.setattr(methods, "__path__", [*methods.__path__, str(tmp_path)])
     before = set(sys.modules)

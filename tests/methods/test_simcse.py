@@ -39,7 +39,7 @@ def test_the_two_passes_differ_by_dropout_alone(tiny_encoder: str, layers: int |
     method = started(tiny_encoder, trained_layers=layers)
     batch = method.data.tokens.batch(torch.arange(8))
     first, second = method.both(batch).chunk(2)
-    assert (first - second).abs().amax(1).min() > 1e-3  # for each text: train mode, and the tiny encoder has dropout
+    assert (first - second).abs().amax(1).min() > 1e-3  # For each text, because the tiny encoder has dropout.
     method.tower.eval()
     first, second = method.both(batch).chunk(2)
     torch.testing.assert_close(first, second, rtol=0, atol=1e-6)
@@ -72,7 +72,7 @@ def test_coarse_part_is_on_the_first_pass(tiny_encoder: str) -> None:
 def test_a_batch_of_one_text(tiny_encoder: str, name: str) -> None:
     method = started(tiny_encoder, name)
     parts = method.loss(method.data.tokens.batch(torch.tensor([4])))
-    assert parts["contrastive"].item() == pytest.approx(0.0, abs=1e-6)  # nothing to be told apart from
+    assert parts["contrastive"].item() == pytest.approx(0.0, abs=1e-6)  # There are no negatives.
     assert torch.isfinite(sum(parts.values()))
 
 

@@ -1,4 +1,4 @@
-"""The default method: its loss and neighbours against loops, its queue, and trainings that stop and go on."""
+"""The default method: its loss and neighbours against loops, its queue, and resumed trainings."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def slow_weights(method: SoftDNA, lists: list[list[int]], base: float) -> list[d
 
 def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
     method = begun(tiny_encoder, temperature=0.1)
-    move(method)  # so that a text and its row of the queue are not the same
+    move(method)  # A text now differs from its row of the queue.
     queries, queue = features(method), method.queue.rows
     alignment = uniformity = 0.0
     for i in BATCH.tolist():
@@ -129,8 +129,8 @@ def test_weights_flatten_over_the_epochs(tiny_encoder: str) -> None:
     for epoch in (1, 2):
         method.begin_epoch(epoch)
         late, far = method.weights, early > 0
-        far[:, 0] = False  # a text itself counts fully in every epoch
-        assert torch.equal(late > 0, early > 0)  # the encoder has not moved
+        far[:, 0] = False  # A text itself has full weight in every epoch.
+        assert torch.equal(late > 0, early > 0)  # The encoder has not changed.
         assert (late[far] > early[far]).all()
         early = late
 
@@ -152,7 +152,7 @@ def noise(n: int, seed: int) -> Tensor:
 
 
 def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
-    """The method in its first epoch, with features that tell nothing."""
+    """The method in its first epoch, with random features."""
     settings, encoder, data, _ = prepared(tiny_encoder, **{"augment": "none", "neighbours": 7} | changes)
     method = SoftDNA(settings)
     method.start(encoder, replace(data, lexical=words, untrained=noise(len(data), 0)[:, : encoder.dimensions]))
@@ -161,7 +161,7 @@ def with_words(tiny_encoder: str, words: Tensor, **changes: object) -> SoftDNA:
 
 
 def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -> None:
-    """Words that are the fine category itself bring its texts together."""
+    """Lexical features that equal the fine category bring its texts together."""
     _, _, data, fine = prepared(tiny_encoder)
     topics = torch.tensor([sorted(set(fine)).index(name) for name in fine])
     method = with_words(tiny_encoder, torch.eye(len(set(fine)))[topics])
@@ -169,7 +169,7 @@ def test_words_that_tell_the_labels_count_and_others_do_not(tiny_encoder: str) -
     assert (topics[method.positives] == topics[:, None])[method.weights > 0].float().mean() > 0.9
     settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
     plain = SoftDNA(settings)
-    plain.start(encoder, replace(data, lexical=noise(len(data), 1)))  # the features tell the labels here
+    plain.start(encoder, replace(data, lexical=noise(len(data), 1)))  # Here the features tell the labels apart.
     assert plain.begin_epoch(0)["word_weight"] == 0.0
 
 
@@ -190,13 +190,13 @@ def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tin
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], **{"max_tokens": 4} if cut else {})
     first = method.lexical_weight
-    method.data = replace(method.data, lexical=noise(len(data), 1))  # that do harm
+    method.data = replace(method.data, lexical=noise(len(data), 1))  # Harmful lexical features.
     later = method.begin_epoch(1)["word_weight"]
     assert later == first > 0 if cut else later < first
 
 
 def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -> SoftDNA:
-    """A method for which words count, in its third epoch of four, that finds its categories of one size, or not."""
+    """A method with lexical features in its third epoch of four. Its categories are balanced or not."""
     _, _, data, _ = prepared(tiny_encoder)
     method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
     method.settings = method.settings.with_(balanced_silhouette=0.01 if even else 100.0)
@@ -235,7 +235,7 @@ def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(
         frozenset(row[weight > 0].tolist()) for row, weight in zip(method.positives, method.weights, strict=True)
     ]
     assert len(set(fellows)) == method.data.n_categories
-    assert all(i in own for i, own in enumerate(fellows))  # so the sets divide the texts
+    assert all(i in own for i, own in enumerate(fellows))  # So the sets are a partition.
     assert all(len({int(method.data.labels[i]) for i in own}) == 1 for own in fellows)
     assert all(math.isfinite(value) for value in losses(method).values())
 
@@ -251,7 +251,7 @@ def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch
 @pytest.mark.parametrize(("epochs", "expected"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
 def test_the_last_quarter(epochs: int, expected: list[int]) -> None:
     method = SoftDNA(settings_for("default", epochs=epochs))
-    assert not any(map(method.in_category_phase, range(epochs)))  # words do not count
+    assert not any(map(method.in_category_phase, range(epochs)))  # Lexical features have no weight.
     method.lexical_weight = 0.5
     assert [epoch for epoch in range(epochs) if method.in_category_phase(epoch)] == expected
 
@@ -273,7 +273,7 @@ def test_the_queue_takes_the_features_that_the_loss_was_made_of(tiny_encoder: st
     move(method)
     computed = features(method)
     method.loss(batch)
-    move(method)  # the optimiser's step
+    move(method)  # The optimiser's step.
     method.after_step(batch)
     torch.testing.assert_close(method.queue.rows[BATCH], computed[BATCH], atol=1e-5, rtol=0)
     assert not torch.allclose(computed[BATCH], before[BATCH], atol=1e-2)
@@ -318,7 +318,7 @@ def test_an_unknown_number_is_estimated_once_and_k_follows_it(
     first = method.k
     for epoch in range(4):
         method.begin_epoch(epoch)
-    (rows,) = looked  # after the first epoch only, and with the words
+    (rows,) = looked  # After the first epoch only, and with lexical features.
     torch.testing.assert_close(rows, F.normalize(torch.cat([features(method), 0.5 * words], dim=1)))
     assert method.estimate is not None
     assert set(method.estimate.numbers[:, 0]) == {2}
@@ -345,7 +345,7 @@ def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, m
     monkeypatch.setattr(SentenceEncoder, "inputs", watched)
     method.loss(method.data.tokens.batch(torch.arange(60)))
     assert seen == [5]
-    method.begin_epoch(1)  # the neighbours are those of the whole texts
+    method.begin_epoch(1)  # The neighbours are those of the whole texts.
     assert max(seen) == int(method.data.tokens.lengths.max()) > 5
 
 
@@ -375,7 +375,7 @@ def test_after_pretraining_the_neighbours_are_those_of_the_pretrained_encoder(
 
 
 def trained(tiny_encoder: str, folder: Path | None = None) -> tuple[Tensor, History]:
-    """The features and the history after three epochs as a user has them: shortened texts and dropout."""
+    """The features and the history after three epochs with the default's shortened texts and dropout."""
     settings, encoder, data, _ = prepared(tiny_encoder, epochs=3)
     assert (settings.method, settings.augment) == ("soft-dna", "shorten")
     history, _ = train(encoder, data, settings, 0, Progress(), folder)
@@ -393,7 +393,7 @@ def same_end(first: tuple[Tensor, History], second: tuple[Tensor, History]) -> N
 
 @pytest.fixture(scope="module")
 def whole(tiny_encoder: str) -> tuple[Tensor, History]:
-    """A training that was never stopped."""
+    """An uninterrupted training."""
     return trained(tiny_encoder)
 
 
@@ -403,7 +403,7 @@ def test_same_seed_same_end(tiny_encoder: str, whole: tuple[Tensor, History]) ->
     assert all({"alignment", "uniformity", "kept", "retrieval_seconds"} <= set(row) for row in whole[1])
 
 
-@pytest.mark.parametrize("steps", [4, 12])  # of six in an epoch: within one and between two
+@pytest.mark.parametrize("steps", [4, 12])  # Within an epoch of six steps, and between two epochs.
 def test_a_stopped_training_goes_on_to_the_same_end(
     tiny_encoder: str, whole: tuple[Tensor, History], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:

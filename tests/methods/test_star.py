@@ -1,4 +1,4 @@
-"""STAR: the divergence of Gaussians against PyTorch's own, the factor B^d by hand, the whole loss against a loop."""
+"""STAR: the divergence of Gaussians against PyTorch's, the factor B^d by hand, the whole loss against a loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from subtaxa.training.losses import multi_positive_nce, symmetric_kl, weighted_n
 
 
 def gaussians(n: int, dimensions: int, seed: int, spread: float = 1.0) -> Tensor:
-    """Random means and variances side by side (n, 2M), in double precision."""
+    """Random means and variances, concatenated (n, 2M), in double precision."""
     rng = torch.Generator().manual_seed(seed)
     means, logs = torch.randn(2, n, dimensions, generator=rng, dtype=torch.float64) * spread
     return torch.cat([means, logs.exp()], dim=1)
@@ -88,7 +88,7 @@ def test_no_divergence_leaves_the_loss_of_down() -> None:
 
 
 def test_the_factor_in_the_denominator_by_hand() -> None:
-    """Logits 2 and 0, d 0 and 1, B 10: the denominator is e² + 10; the positives' own logits stay as they are."""
+    """Logits 2 and 0, d 0 and 1, B 10: the denominator is e² + 10; the logits of the positives do not change."""
     logits, d = torch.tensor([[2.0, 0.0]]), torch.tensor([[0.0, 1.0]])
     alignment, uniformity = weighted_nce(logits, torch.tensor([[0]]), torch.ones(1, 1), Penalty()(d))
     assert float(alignment) == -2.0
@@ -170,7 +170,9 @@ def test_the_neighbours_are_those_of_the_method_below(tiny_encoder: str, name: s
 
 def test_gaussians_follow_the_queue_through_the_momentum_head(tiny_encoder: str) -> None:
     method = started(tiny_encoder, "star", momentum=0.5)
-    torch.testing.assert_close(method.gaussians.rows, method.gaussian(method.queue.rows).detach())  # as they start
+    torch.testing.assert_close(
+        method.gaussians.rows, method.gaussian(method.queue.rows).detach()
+    )  # Their initial values.
     before, weight = method.gaussians.rows.clone(), method.gaussian.linear.weight.detach().clone()
     with torch.no_grad():
         method.gaussian.linear.weight.add_(1.0)
@@ -197,7 +199,7 @@ def test_state_takes_the_gaussians_along(tiny_encoder: str) -> None:
 def test_smallest_batches(tiny_encoder: str, name: str, size: int) -> None:
     settings, encoder, data, _ = prepared(tiny_encoder)
     labels = data.labels.clone()
-    labels[0] = data.n_labels  # a label of one text
+    labels[0] = data.n_labels  # A label with one text.
     method = method_class(name)(settings)
     method.start(encoder, TrainingData(data.tokens, labels, data.n_labels + 1, data.n_categories))
     method.begin_epoch(0)

@@ -110,7 +110,7 @@ def test_depths_are_the_whole_models_hidden_states(
         .model(input_ids=batch.input_ids, attention_mask=mask.long(), output_hidden_states=True)
         .hidden_states
     )
-    known = max(layer, encoder.n_frozen_layers)  # of a layer below the tower, the tower's inputs are what there is
+    known = max(layer, encoder.n_frozen_layers)  # For a layer below the tower, the tower's inputs are used.
     expected = states[known][:, 0]
     if pooling == "mean":
         expected = (states[known] * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
@@ -137,7 +137,7 @@ def test_parts_and_gradients_at_every_cut(tiny_encoder: str, layers: int | str) 
     method.begin_epoch(0)
     parts = method.loss(method.data.tokens.batch(torch.arange(16)))
     assert list(parts) == ["coarse", "shallow", "contrast"]
-    assert float(parts["shallow"].detach()) == pytest.approx(0.001 * math.log(3), rel=0.1)  # heads start near zero
+    assert float(parts["shallow"].detach()) == pytest.approx(0.001 * math.log(3), rel=0.1)  # Heads start near zero.
     parts["contrast"].backward(retain_graph=True)
     trained = [p for p in method.encoder.tower.parameters() if p.requires_grad]
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in trained)
@@ -145,7 +145,7 @@ def test_parts_and_gradients_at_every_cut(tiny_encoder: str, layers: int | str) 
         p.grad = None
     parts["shallow"].backward()
     reached = sum(p.grad is not None for p in trained)
-    assert (reached > 0) == (layers != 1)  # with one trained layer, the shallow one is frozen
+    assert (reached > 0) == (layers != 1)  # With one trained layer, the shallow one is frozen.
     assert reached < len(trained)
     assert method.shallow_head.weight.grad.abs().sum() > 0
     assert method.head.weight.grad is None
@@ -206,7 +206,7 @@ def test_rings_hold_the_momentum_encoders_deep_features(tiny_encoder: str) -> No
 def test_small_batches_and_a_label_of_one_text(tiny_encoder: str, texts: int) -> None:
     method = started(tiny_encoder)
     labels = torch.zeros_like(method.data.labels)
-    labels[0] = 1  # the only text of its label; nobody has label 2
+    labels[0] = 1  # The only text of its label. No text has label 2.
     object.__setattr__(method.data, "labels", labels)
     for fill in (False, True):
         if fill:

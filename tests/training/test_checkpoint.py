@@ -1,4 +1,4 @@
-"""Saved training states: damage is noticed, and the state before is there to go on from."""
+"""Checkpoints: damage is detected, and training can continue from the previous state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def silent(line: str) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Two states, one after the other."""
+    """Two states, saved one after the other."""
     for epoch in (1, 2):
         save_state(tmp_path / "t.safetensors", tensors(epoch), {"epoch": epoch})
     return tmp_path / "t.safetensors"
@@ -57,7 +57,7 @@ def test_without_any_state_there_is_none(tmp_path: Path) -> None:
 
 
 def test_every_flipped_bit_is_noticed(path: Path) -> None:
-    """Anywhere: in the length of the header, in the header, in a name, a fact or a number."""
+    """A change anywhere: in the length of the header, the header, a name, a fact or a number."""
     whole = path.read_bytes()
     sentence = re.compile(r"the checkpoint '.*' is damaged: delete the folder '.*' and start again")
     noticed = 0
@@ -66,7 +66,7 @@ def test_every_flipped_bit_is_noticed(path: Path) -> None:
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         try:
-            check(load_state(path), 2)  # a space between two names of the header: nothing that counts
+            check(load_state(path), 2)  # A space between two names of the header does not matter.
         except SubtaxaError as error:
             noticed += bool(sentence.fullmatch(str(error)))
     assert noticed > 0.98 * len(whole)
@@ -94,7 +94,7 @@ def test_a_state_of_strangers_is_damaged(path: Path) -> None:
 def test_a_process_killed_at_any_moment_of_saving_leaves_a_state(
     path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
-    """The steps of saving, cut off after each of them."""
+    """Saving, interrupted after each of its steps."""
     left = [moment]
 
     def cut_off(real: Any) -> Any:

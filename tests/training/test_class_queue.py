@@ -15,11 +15,11 @@ CPU = torch.device("cpu")
 
 
 def held(queue: ClassQueue, label: int) -> list[list[float]]:
-    """What a class's ring holds, in any order."""
+    """The content of a class's ring, in any order."""
     return sorted(queue.rows[label][queue.filled[label]].tolist())
 
 
-@pytest.mark.parametrize("batch", [1, 2, 7, 40])  # 40 texts of 4 classes: more of a class than its ring holds
+@pytest.mark.parametrize("batch", [1, 2, 7, 40])  # 40 texts of 4 classes are more than fit into the rings.
 @pytest.mark.parametrize("classes", [1, C])
 def test_rings_are_deques(batch: int, classes: int) -> None:
     rng = torch.Generator().manual_seed(batch)

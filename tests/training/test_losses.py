@@ -24,7 +24,7 @@ def case(seed: int, kind: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     weights = torch.rand(B, K, generator=rng, dtype=torch.float64)
     if kind == "0/1":
         weights = (weights < 0.5).double()
-        weights[:, 0] = 1.0  # the text itself
+        weights[:, 0] = 1.0  # The text itself.
     queries, queue = (F.normalize(unit_tensor(n, D, s).double(), dim=1) for n, s in ((B, seed), (N, seed + 50)))
     return queries, queue, positives, weights
 
@@ -64,7 +64,7 @@ def test_parts_by_hand() -> None:
 
 
 def test_scaled_weights_change_nothing() -> None:
-    """Weights are averaged inside the sum: every query counts the same, however many positives it has."""
+    """Weights are normalised per query, so every query counts the same."""
     queries, queue, positives, weights = case(1, "fractional")
     scale = torch.arange(1, B + 1).double()[:, None]
     once, scaled = (
@@ -78,7 +78,7 @@ def test_scaled_weights_change_nothing() -> None:
 @pytest.mark.parametrize("tau", [0.001, 0.07, 10.0])
 def test_gradient_is_finite(tau: float) -> None:
     queries, queue, positives, weights = (t.float() if t.is_floating_point() else t for t in case(2, "0/1"))
-    queries = torch.cat([queries[:-1], queue[:1]]).requires_grad_()  # one query is the very row it is compared with
+    queries = torch.cat([queries[:-1], queue[:1]]).requires_grad_()  # One query equals the row it is compared with.
     sum(multi_positive_nce(queries, queue, positives, weights, tau)).backward()
     assert queries.grad is not None
     assert torch.isfinite(queries.grad).all()
@@ -110,7 +110,7 @@ def test_alignment_minus_clustering_loss_is_constant_in_the_queries() -> None:
         alignments.append(float(multi_positive_nce(queries, queue, positives, weights, TAU)[0]))
         differences.append(alignments[-1] - float(((queries - mu) ** 2).sum(1).mean()) / (2 * TAU))
     assert differences == pytest.approx([differences[0]] * 5, abs=1e-9)
-    assert max(alignments) - min(alignments) > 0.1  # while each side moves
+    assert max(alignments) - min(alignments) > 0.1  # While each side changes.
 
 
 def test_alignment_and_clustering_loss_have_the_same_gradient_on_the_sphere() -> None:
@@ -128,7 +128,7 @@ def test_alignment_and_clustering_loss_have_the_same_gradient_on_the_sphere() ->
 
 
 def test_no_tensor_of_batch_by_queue_by_dimensions() -> None:
-    """64 × 20,000 × 384 would be 2 GB; the largest that is needed is the queue itself."""
+    """64 × 20,000 × 384 floats would be 2 GB. The largest tensor is the queue itself."""
     batch, rows, dim, k = 64, 20_000, 384, 120
     queries = F.normalize(torch.ones(batch, dim), dim=1).requires_grad_()
     queue = F.normalize(torch.ones(rows, dim), dim=1)
@@ -143,7 +143,7 @@ def test_no_tensor_of_batch_by_queue_by_dimensions() -> None:
 @pytest.mark.parametrize("cells", [1, 7 * B, N * B - 1])
 @pytest.mark.parametrize("kind", ["0/1", "fractional"])
 def test_a_long_queue_in_pieces_gives_the_same(cells: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values and gradients, with one row at a time, some, and nearly all."""
+    """Values and gradients, with one row at a time, with some and with nearly all."""
     queries, queue, positives, weights = case(0, kind)
 
     def found() -> tuple[float, float, Tensor]:
@@ -165,7 +165,7 @@ def test_a_long_queue_is_never_compared_all_at_once(monkeypatch: pytest.MonkeyPa
     queries, queue = unit_tensor(B, D, 0).requires_grad_(), unit_tensor(5000, D, 1)
     with LargestTensor() as watched:
         sum(multi_positive_nce(queries, queue, torch.zeros(B, K).long(), torch.ones(B, K), TAU)).backward()
-    assert 0 < watched.cells <= D * 300  # of 5000·B products
+    assert 0 < watched.cells <= D * 300  # Out of 5000·B products.
 
 
 CPU = torch.device("cpu")

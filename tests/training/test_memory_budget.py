@@ -1,4 +1,4 @@
-"""How much memory there is and is needed: refused or made smaller in one sentence, never a dead process."""
+"""The memory budget: a fit that is too large is made smaller or refused in one sentence, and no process dies."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from subtaxa.training import memory_budget
 from subtaxa.training.memory_budget import Sizes, fit_into_memory
 
 TEXTS, LABELS, _ = planted_corpus(10)
-# 20,000 short texts and the packaged encoder, on a GPU
+# 20,000 short texts and the packaged encoder, on a GPU.
 USUAL = Sizes(20_000, 384, 100, 280, 22_700_000, 6, 1536, 40, 64, 8192)
 
 
 class Told(Progress):
-    """Keeps what it is told."""
+    """Keeps the messages."""
 
     def __init__(self) -> None:
         super().__init__()

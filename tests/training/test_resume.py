@@ -1,4 +1,4 @@
-"""Real processes, really killed: a run resumed by another process ends where an uninterrupted one does."""
+"""Processes are really killed: a run resumed by another process has the result of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def uninterrupted(source: Path, tiny_encoder: str, tmp_path_factory: pytest.Temp
 
 
 def stop_midway(arguments: list[str], out: Path, number: signal.Signals) -> subprocess.CompletedProcess[str]:
-    """Start the command, wait for its first saved epoch, let it get into the next ones, and send the signal."""
+    """Start the command, wait for its first saved epoch, let it start the next ones, and send the signal."""
     process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     state = out / "checkpoint" / "training.safetensors"
     while not state.exists():
