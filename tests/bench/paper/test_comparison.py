@@ -151,11 +151,7 @@ def test_ablation_of_the_default_method(tmp_path: Path) -> None:
         *("discover ACC", "discover ARI", "discover NMI", "difference", "training minutes"),
     ]
     assert names_of(section) == [
-        *(
-            "the default",
-            "without the reciprocal filter",
-            "with DNA's momentum encoder, which provides the rows of the queue",
-        ),
+        *("the default", "without the reciprocal filter", "with DNA's momentum encoder, whose features fill the queue"),
         *("augment none", "trained_layers 2"),
     ]
     assert line_of(section, "the default")[1:3] == ["2", "81.00 ± 1.41"]
