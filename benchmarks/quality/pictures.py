@@ -1,10 +1,9 @@
 """Take the README's screenshots of a report, in headless Chromium.
 
-    python benchmarks/quality/pictures.py RUN
+    python benchmarks/quality/pictures.py demo
 
-RUN is a run folder, as `benchmarks/quality/discover.py ../shared/data clinc --categories auto --out RUN` keeps it. The
-program writes docs/images/overview.png, map.png (the pointer on a dot near the middle) and category.png (the largest
-category).
+The argument is a run folder, here that of `make demo`. The program writes docs/images/overview.png, map.png (the pointer
+on a dot near the middle) and category.png (the largest category).
 """
 
 from __future__ import annotations
