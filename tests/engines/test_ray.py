@@ -25,7 +25,7 @@ from subtaxa.cli.main import main
 from subtaxa.training.checkpoint import load_state
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'subtaxa[cluster]'")
-EPOCHS = 12
+EPOCHS = 6
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def workers() -> set[int]:
 def run(ray_here: None, tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Killer]:
     """A finished run in which a worker was killed."""
     folder = tmp_path_factory.mktemp("ray")
-    texts, labels, fine = planted_corpus(60)
+    texts, labels, fine = planted_corpus(40)
     source, out = folder / "planted.csv", folder / "run"
     with source.open("w", newline="") as file:
         csv.writer(file).writerows([("text", "label", "fine"), *zip(texts, labels, fine, strict=True)])

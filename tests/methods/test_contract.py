@@ -157,7 +157,7 @@ def test_training_data_has_no_room_for_fine_labels() -> None:
         "estimate_neighbours",
         "fixed",
         "untrained",
-        "words",
+        "lexical",
     }
 
 

@@ -34,7 +34,7 @@ def tickets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def packaged_is_tiny(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the tiny encoder stand in for the packaged one, with which only the README's commands run."""
+    """Let the tiny encoder stand in for the packaged one. The tests of the wheel and the notebook run the real one."""
     monkeypatch.setattr(loading, "packaged_folder", lambda: Path(tiny_encoder))
 
 
@@ -67,6 +67,7 @@ def test_the_python_example_runs(tickets: Path) -> None:
     assert (tickets / "run" / "report.html").exists()
 
 
+@pytest.mark.usefixtures("packaged_is_tiny")
 def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = commands(README)
     assert [line[0] for line in lines] == ["discover", "info", "rename", "assign", "update"]

@@ -25,6 +25,7 @@ from subtaxa.training.checkpoint import load_state
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 HELPERS = Path(__file__).parents[1] / "helpers"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(HELPERS.parent), *sys.path])}
+EPOCHS = 6
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def command(source: Path, out: Path, encoder: str, epochs: int = 12) -> list[str]:
+def command(source: Path, out: Path, encoder: str, epochs: int = EPOCHS) -> list[str]:
     given = f"--categories 6 --epochs {epochs} --batch-size 16 --learning-rate 1e-3 --neighbours 20".split()
     columns = ("--text", "text", "--label", "label")
     return ["-m", "subtaxa", "discover", str(source), "--out", str(out), "--encoder", encoder, *columns, *given]
@@ -119,12 +120,12 @@ def test_stopped_processes_save_once_and_resume_together(source: Path, tiny_enco
     assert error.count("subtaxa: stopped (add --resume") == 1, error
     assert "load_state" not in error
     begun = load_state(state)[1]
-    assert 0 < begun["epoch"] < 12
+    assert 0 < begun["epoch"] < EPOCHS
     done = subprocess.run([*arguments, "--resume"], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("6 categories in 3 labels") == 1
     facts = json.loads((out / "run.json").read_text())
-    assert [row["epoch"] for row in facts["history"]] == list(range(1, 13))
+    assert [row["epoch"] for row in facts["history"]] == list(range(1, EPOCHS + 1))
     assert [row["alignment"] for row in facts["history"][: begun["epoch"]]] == [
         row["alignment"] for row in begun["history"]
     ]
