@@ -5,6 +5,7 @@ LOCKED = --require-hashes --no-deps --requirement
 export XDG_CACHE_HOME := $(CURDIR)/.cache
 export HF_HOME := $(CURDIR)/.cache/huggingface
 export HF_HUB_OFFLINE := 1
+export IPYTHONDIR := $(CURDIR)/.cache/ipython
 
 .PHONY: demo test coverage lint docs bench soak clean
 

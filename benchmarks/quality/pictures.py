@@ -2,8 +2,8 @@
 
     python benchmarks/quality/pictures.py demo
 
-The argument is a run folder, here that of `make demo`. The program writes docs/images/overview.png, map.png (the pointer
-on a dot near the middle) and category.png (the largest category).
+The argument is a run folder, here that of `make demo`. The program writes docs/images/overview.png, map.png (with the
+pointer on a dot near the middle) and category.png (the largest category).
 """
 
 from __future__ import annotations
