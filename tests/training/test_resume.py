@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 
 from subtaxa.cli.main import main
 
-EPOCHS = 12
+EPOCHS = 8
 PROGRAM = (sys.executable, "-m", "subtaxa")
 
 
