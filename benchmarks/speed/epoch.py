@@ -74,7 +74,7 @@ def measure(data: Dataset, method: str, epochs: int = 2) -> list[Measurement]:
     """Two epochs by default, so that the second retrieval works on trained features. All layers are trained."""
     labels = torch.from_numpy(data.train.coarse_codes)
     own = {**method_class(method).defaults, "trained_layers": "all", "epochs": epochs}
-    settings = Settings.from_preset(method=method, **own).for_data(data.train.texts, data.n_fine)
+    settings = Settings.from_preset(method=method, **own).for_data(data.train.texts)
     encoder = encoder_for(settings)
     trainer, recorder, learner = Compared(settings, 0, Progress()), Recorder(), method_class(method)(settings)
     trainer.recorder, trainer.bare = recorder, copy.deepcopy(encoder.tower.transformer)

@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the authors' files")
     data = load("hwu64", parser.parse_args().data)
-    settings = settings_for("default").for_data(data.train.texts, data.n_fine)
+    settings = settings_for("default").for_data(data.train.texts)
     labels = torch.from_numpy(data.train.coarse_codes)
     encoder = encoder_for(settings)
     tokens = encoder.tokenise(data.train.texts)

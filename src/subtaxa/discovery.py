@@ -79,7 +79,7 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
     method, encoder, pooling, max_tokens, trained_layers, dropout, pretrain_epochs, pretrain_patience, \
 pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, max_grad_norm, \
 augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, coarse_weight, \
-cluster_rule, number_estimator, balanced_silhouette, plausible_loss, outlier_deviations, label_error_share, \
+cluster_rule, number_estimator, plausible_loss, outlier_deviations, label_error_share, \
 new_category_lift
         Settings that replace those of the preset.
     **renamed
@@ -180,7 +180,6 @@ new_category_lift
         coarse_weight: float | None = None,
         cluster_rule: str | None = None,
         number_estimator: str | None = None,
-        balanced_silhouette: float | None = None,
         plausible_loss: float | None = None,
         outlier_deviations: float | None = None,
         label_error_share: float | None = None,

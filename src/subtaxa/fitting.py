@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
+from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.known_texts import KnownTexts
-from subtaxa.clustering.number_of_categories import CategoryCount, Estimate, divide_total, numbers_per_label, readable
+from subtaxa.clustering.number_of_categories import CategoryCount, divide_total, numbers_per_label, readable
 from subtaxa.clustering.requested_number import RequestedNumber, requested_number
 from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.text_map import text_map
@@ -87,8 +88,7 @@ class _Prepared:
     label_names: list[str]
     order: list[int]  # (N) index of each text in the user's data
     requested: RequestedNumber
-    n_categories: int  # as requested, or a first guess
-    estimate_in_training: bool
+    n_categories: int  # as requested, or a guess
     settings: Settings  # nothing in it is "auto" any more
 
     def as_given(self, rows: NDArray[Number]) -> NDArray[Number]:
@@ -110,8 +110,7 @@ def _prepare(data: CoarseTexts, request: Request, settings: Settings) -> _Prepar
         order=order,
         requested=requested,
         n_categories=n_categories,
-        estimate_in_training=requested.total is None and settings.neighbours == "auto",
-        settings=settings.for_data(texts, n_categories),
+        settings=settings.for_data(texts),
     )
 
 
@@ -144,7 +143,6 @@ class _Trained:
     features: Floats  # (N, D) or, where words count, (N, D + W)
     untrained: Floats  # the same before training
     vocabulary: Vocabulary | None  # None where words do not count
-    estimate: Estimate | None  # how many categories training saw, if the method estimates it
     history: History
 
 
@@ -156,9 +154,6 @@ def _train(
         torch.from_numpy(prepared.labels),
         len(prepared.label_names),
         prepared.n_categories,
-        number_is_guess=prepared.requested.total is None,
-        estimate_neighbours=prepared.estimate_in_training,
-        fixed=prepared.requested.fixed,
         lexical=torch.from_numpy(encoded.words),
     )
     with removed_if_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
@@ -168,7 +163,6 @@ def _train(
         features=concatenated(result.after.numpy(), encoded.words, weight),
         untrained=concatenated(result.before.numpy(), encoded.words, weight),
         vocabulary=replace(vocabulary, weight=weight) if vocabulary is not None and weight else None,
-        estimate=result.estimate,
         history=result.history,
     )
 
@@ -179,20 +173,21 @@ class _Found:
 
     clusters: Clusters  # (K)
     counts: list[CategoryCount]  # by coarse label
+    tree: CategoryTree
 
 
 def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, progress: Progress) -> _Found:
     requested = prepared.requested
     with progress.step("Finding the categories", 2 * len(prepared.texts)) as step:
         rule = rule_for(prepared.settings)
-        forest = Forest(trained.features, prepared.labels, request.seed, step.advance)
+        forest = Forest(trained.features, prepared.labels, request.seed, step.advance, trained.untrained)
         if requested.total is not None and not requested.fixed:
-            forest, counts = divide_total(forest, requested.total, rule=rule)
+            counts = divide_total(forest, requested.total)
         else:
-            forest, counts = numbers_per_label(
-                forest, request.granularity, requested.fixed, trained.estimate, rule, estimator_for(prepared.settings)
-            )
-        return _Found(find_categories(forest, [count.chosen for count in counts], step.advance, rule), counts)
+            estimator = estimator_for(prepared.settings)
+            counts = numbers_per_label(forest, request.granularity, requested.fixed, estimator)
+        clusters = find_categories(forest, [count.chosen for count in counts], step.advance, rule)
+        return _Found(clusters, counts, forest.category_tree)
 
 
 @dataclass(frozen=True)

@@ -102,13 +102,12 @@ class Settings:
     rank_top_m: int = _setting("number of largest components that the rank filter compares (m)", low=1, high=100_000)
     rank_epochs: int = _setting("number of epochs, from the first, that use the rank filter", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the cross-entropy loss on the coarse labels", low=0.0, high=1e3)
-    cluster_rule: str = _setting("how categories are formed: auto, balanced, merged, ward, kmeans or an installed rule")
+    cluster_rule: str = _setting("how categories are formed: tree, merged, balanced, ward, kmeans or an installed rule")
     number_estimator: str = _setting("how the number of categories is estimated: silhouette or another estimator")
-    balanced_silhouette: float = _setting(
-        "categories are balanced if that keeps this share of the mean silhouette", low=0.0, high=2.0
-    )
     plausible_loss: float = _setting(
-        "a number of categories is plausible if it loses at most this share of the best silhouette", low=0.0, high=1.0
+        "a number of categories whose silhouette is lower than the best by this share has 1/e of the weight",
+        low=0.0,
+        high=1.0,
     )
     outlier_deviations: float = _setting(
         "a text is an outlier this many standard deviations below its category's median similarity", low=0.0, high=1e3
@@ -140,14 +139,14 @@ class Settings:
         """A copy with some values changed."""
         return replace(self, **changes)
 
-    def for_data(self, texts: Sequence[str], n_categories: int) -> Settings:
+    def for_data(self, texts: Sequence[str]) -> Settings:
         """A copy in which every "auto" is replaced by the value that suits the data."""
         k, epochs, layers = self.neighbours, self.epochs, self.trained_layers
         if layers == "auto":
             layers = TOP_LAYERS if are_long(texts) else "all" if len(texts) < FEW else "layers"
         return self.with_(
             augment_rate=augment_rate_for(len(texts)) if self.augment_rate == "auto" else self.augment_rate,
-            neighbours=neighbours_for(len(texts), n_categories) if k == "auto" else k,
+            neighbours=neighbours_for(len(texts)) if k == "auto" else k,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
         )
@@ -156,9 +155,9 @@ class Settings:
         return asdict(self)
 
 
-def neighbours_for(n_texts: int, n_categories: int) -> int:
-    """A number of neighbours slightly below the mean category size, which works best (figure 4 of the paper)."""
-    return int(min(250, max(5, round(0.85 * n_texts / max(1, n_categories)))))
+def neighbours_for(n_texts: int) -> int:
+    """√N neighbours: more for larger data sets, but without a guess at the number of categories."""
+    return int(min(250, max(5, round(n_texts**0.5))))
 
 
 def epochs_for(n_texts: int) -> int:
@@ -263,9 +262,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rank_top_m": 5,
         "rank_epochs": 1,
         "coarse_weight": 1.0,
-        "cluster_rule": "auto",
+        "cluster_rule": "tree",
         "number_estimator": "silhouette",
-        "balanced_silhouette": 0.96,
         "plausible_loss": 0.05,
         "outlier_deviations": 5.0,
         "label_error_share": 0.8,

@@ -118,7 +118,7 @@ def test_no_method_can_reach_the_fine_labels(
     """The search runs before the loss of a batch, after an epoch and at the end."""
     found: list[list[str]] = []
     settings = settings_for("default", method=name, encoder=tiny_encoder, epochs=1, neighbours=5, batch_size=32)
-    settings = settings.for_data(dataset.train.texts, dataset.n_fine)
+    settings = settings.for_data(dataset.train.texts)
     kind = method_class(name)
     loss, epoch = kind.loss, FineWatcher.epoch
 

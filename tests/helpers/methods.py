@@ -19,7 +19,7 @@ from subtaxa.settings import Settings
 def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, SentenceEncoder, TrainingData, list[str]]:
     given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
     texts, labels, fine = planted_corpus()
-    settings = settings_for("default", **given).for_data(texts, len(set(fine)))
+    settings = settings_for("default", **given).for_data(texts)
     torch.manual_seed(0)
     longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None
     encoder = SentenceEncoder(tiny_encoder, max_tokens=longest, trained_layers=settings.trained_layers)

@@ -73,7 +73,7 @@ def settings_of(job: records.Job, dataset: Dataset) -> Settings:
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
     settings = settings_for(job.preset, data, **method, **job.changes)
-    return settings.for_data(dataset.train.texts, dataset.n_fine)
+    return settings.for_data(dataset.train.texts)
 
 
 def _run(

@@ -6,17 +6,14 @@ N texts, n of them sampled, L labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subtaxa.clustering.category_tree import CategoryTree, build_tree
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
 from subtaxa.runtime.arrays import Floats, Ints
-
-# A subsampled forest keeps at least this many texts of each label.
-SMALLEST_LABEL = 50
 
 # The number of texts whose silhouettes are computed to score a result.
 SCORED_TEXTS = 8000
@@ -30,16 +27,23 @@ def check_number(number: int, least: int, most: int) -> None:
         )
 
 
+# If a user asks for more categories than a label usually has parts, it gets this many parts per category.
+PARTS_PER_CATEGORY = 2
+
+
 class Forest:
     """Features, coarse labels, and one Ward tree per label. Every category has exactly one parent label."""
 
-    # Whether all categories are to have the same size.
-    balanced = False
-
     def __init__(
-        self, features: Floats, labels: Ints, seed: int = 0, advance: Callable[[int], None] = lambda n: None
+        self,
+        features: Floats,
+        labels: Ints,
+        seed: int = 0,
+        advance: Callable[[int], None] = lambda n: None,
+        untrained: Floats | None = None,
     ) -> None:
         self.features, self.labels, self.trees, self.members = features, labels, [], []
+        self.untrained = features if untrained is None else untrained  # (N, D) the features before training
         for label in range(int(labels.max()) + 1):
             self.members.append(np.flatnonzero(labels == label))
             self.trees.append(WardTree(features[self.members[-1]], seed))
@@ -49,36 +53,27 @@ class Forest:
         """The largest possible number of categories, given the `fixed` numbers of some labels."""
         return sum((fixed or {}).get(label, tree.n_leaves) for label, tree in enumerate(self.trees))
 
-    def as_balanced(self) -> Forest:
-        """The same trees, to be divided into categories of equal size."""
-        same = copy(self)
-        same.balanced = True
-        return same
+    @cached_property
+    def category_tree(self) -> CategoryTree:
+        """The tree of categories, from which `recut` takes its cuts."""
+        return build_tree(self.features, self.members, self.trees)
+
+    def tree_with(self, numbers: Sequence[int]) -> CategoryTree:
+        """The tree of categories. It is rebuilt with more parts if label i is to have more categories than parts."""
+        if (np.array(numbers) > self.category_tree.max_numbers).any():
+            wanted = [PARTS_PER_CATEGORY * number for number in numbers]
+            self.category_tree = build_tree(self.features, self.members, self.trees, wanted)
+        return self.category_tree
 
     def sample(self) -> Ints:
         """A fixed random sample of the texts (n,), on which results are scored."""
         return np.sort(np.random.default_rng(0).permutation(len(self.features))[:SCORED_TEXTS])
 
-    def subsample(self, number: int) -> Forest:
-        """The same trees with about `number` of the texts, from every label; the forest itself if it has no more."""
-        if len(self.features) <= number:
-            return self
-        rng, share = np.random.default_rng(0), number / len(self.features)
-        left = [
-            np.sort(rng.permutation(len(own))[: max(SMALLEST_LABEL, round(share * len(own)))]) for own in self.members
-        ]
-        rows = np.concatenate([own[some] for own, some in zip(self.members, left, strict=True)])
-        smaller = copy(self)
-        smaller.features, smaller.labels = self.features[rows], self.labels[rows]
-        smaller.members = [np.flatnonzero(smaller.labels == label) for label in range(len(self.trees))]
-        smaller.trees = [tree.restricted_to(some) for tree, some in zip(self.trees, left, strict=True)]
-        return smaller
-
     def divide(self, total: int, fixed: Mapping[int, int] | None = None) -> list[int]:
         """Divide a total number of categories among the labels.
 
-        The division is the cut through all trees that leaves the smallest within-category variance or, if categories
-        are balanced, in proportion to the texts. Labels with a `fixed` number keep it.
+        The division is the cut through all trees that leaves the smallest within-category variance. Labels with a
+        `fixed` number keep it.
         """
         least = [1] * len(self.trees)
         free = list(range(len(self.trees)))
@@ -86,15 +81,11 @@ class Forest:
             least[label] = own
             free.remove(label)
         check_number(total, sum(least), sum(least) + sum(self.trees[i].n_leaves - 1 for i in free))
-        each = [self._gains(self.trees[i]) for i in free]
+        each = [self.trees[i].gains for i in free]
         gains = np.concatenate([np.empty(0), *each])
         owners = np.repeat(free, list(map(len, each))).astype(np.int64)
         chosen = owners[np.argsort(-gains, kind="stable")[: total - sum(least)]]
         return (np.array(least) + np.bincount(chosen, minlength=len(least))).tolist()
-
-    def _gains(self, tree: WardTree) -> NDArray[np.float64]:
-        """The value of each further category of a label, largest first; for balanced categories by Sainte-Laguë."""
-        return tree.n_texts / (np.arange(1, tree.n_leaves) + 0.5) if self.balanced else tree.gains
 
     def cut(self, numbers: Sequence[int]) -> Ints:
         """The category of each text (N,) when each tree is cut into its number, counted across all labels."""

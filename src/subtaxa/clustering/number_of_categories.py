@@ -6,14 +6,13 @@ L labels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from subtaxa.clustering.estimators import NumberEstimator, SilhouetteEstimator
 from subtaxa.clustering.estimators.base import Estimate, readable
 from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.rules import AutoRule, ClusterRule, balance
 
 __all__ = ["CategoryCount", "Estimate", "divide_total", "numbers_per_label", "readable"]
 
@@ -25,56 +24,39 @@ class CategoryCount(NamedTuple):
     low: int
     high: int
     curve: tuple[tuple[int, float], ...]  # empty where the number was given
-    balanced: bool = False  # whether all categories have the same size
 
     @classmethod
     def given(cls, number: int) -> CategoryCount:
         """A number that was not estimated."""
         return cls(number, number, number, ())
 
-    @property
-    def even(self) -> bool:
-        """The name of `balanced` in 0.1.0."""
-        return self.balanced
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields under the names that run.json has used since 0.1.0."""
-        fields = self._asdict()
-        return {"even" if name == "balanced" else name: value for name, value in fields.items()}
-
-
-def divide_total(
-    forest: Forest, total: int, fixed: Mapping[int, int] | None = None, rule: ClusterRule | None = None
-) -> tuple[Forest, list[CategoryCount]]:
-    """Divide a given total among the labels; also return the forest with its sizes balanced or not."""
-    forest = balance(forest, total, rule or AutoRule(), fixed)
-    return forest, [CategoryCount.given(number) for number in forest.divide(total, fixed)]
+def divide_total(forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> list[CategoryCount]:
+    """Divide a given total among the labels, as the cut of the category tree does."""
+    tree = forest.tree_with(forest.divide(total, fixed))
+    return [CategoryCount.given(number) for number in tree.numbers(tree.cut(total, fixed))]
 
 
 def numbers_per_label(
     forest: Forest,
     granularity: str = "normal",
     fixed: Mapping[int, int] | None = None,
-    estimate: Estimate | None = None,
-    rule: ClusterRule | None = None,
     estimator: NumberEstimator | None = None,
-) -> tuple[Forest, list[CategoryCount]]:
-    """Divide the estimated total among the labels; also return the forest with its sizes balanced or not.
-
-    An `estimate` may come from other features of the same texts. Without one, the `estimator` makes it.
-    """
-    fixed, rule = fixed or {}, rule or AutoRule()
+) -> list[CategoryCount]:
+    """The estimated number of each label that has no `fixed` one, with its range."""
+    fixed = fixed or {}
+    tree = forest.tree_with([fixed.get(label, 1) for label in range(len(forest.trees))])
     if len(fixed) == len(forest.trees):
-        return divide_total(forest, sum(fixed.values()), fixed, rule)
-    estimate = estimate or (estimator or SilhouetteEstimator()).estimate(forest, fixed)
-    coarse, low, normal, high, fine = np.minimum(estimate.totals, forest.max_categories(fixed)).tolist()
-    total = {"coarse": coarse, "normal": normal, "fine": fine}[granularity]
-    forest = balance(forest, total, rule, fixed)
-    shares = zip(*(forest.divide(number, fixed) for number in (total, low, high)), strict=True)
-    return forest, [
+        return divide_total(forest, sum(fixed.values()), fixed)
+    estimate = (estimator or SilhouetteEstimator()).estimate(forest, fixed)
+    most = sum(fixed.get(label, int(number)) for label, number in enumerate(tree.max_numbers))
+    low, normal, high = np.minimum(estimate.totals, most).tolist()
+    total = {"coarse": low, "normal": normal, "fine": high}[granularity]
+    shares = zip(*(tree.numbers(tree.cut(number, fixed)) for number in (total, low, high)), strict=True)
+    return [
         CategoryCount.given(own)
         if label in fixed
-        else CategoryCount(own, lowest, highest, _curve(estimate, label, own), forest.balanced)
+        else CategoryCount(own, lowest, highest, _curve(estimate, label, own))
         for label, (own, lowest, highest) in enumerate(shares)
     ]
 

@@ -5,8 +5,6 @@ n texts of one label, D dimensions.
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
@@ -33,13 +31,6 @@ class WardTree:
             points, self.leaf = micro.cluster_centers_, micro.labels_.astype(np.int64)
         self.n_leaves = len(points)
         self.merges = linkage(points, "ward") if self.n_leaves > 1 else np.empty((0, 4))
-        self.n_texts = len(features)  # The number does not change in `restricted_to`.
-
-    def restricted_to(self, some: NDArray[np.int64]) -> WardTree:
-        """The same tree, restricted to some of its texts."""
-        tree = copy(self)
-        tree.features, tree.leaf = self.features[some], self.leaf[some]
-        return tree
 
     @property
     def gains(self) -> NDArray[np.float64]:
@@ -47,7 +38,7 @@ class WardTree:
 
         A leaf may stand for several texts, so the heights are multiplied by the mean number of texts per leaf.
         """
-        return np.sort(self.merges[:, 2] ** 2)[::-1] * (self.n_texts / self.n_leaves)
+        return np.sort(self.merges[:, 2] ** 2)[::-1] * (len(self.features) / self.n_leaves)
 
     def cut(self, k: int) -> NDArray[np.int64]:
         """The category of each text (n,) when the tree is cut into k."""

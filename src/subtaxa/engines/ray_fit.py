@@ -49,7 +49,7 @@ class RayFit:
         checkpoint.unpack_modules({"tower": encoder.tower}, weights)
         encoder.eval()
         before, after = (torch.tensor(found[name]) for name in ("before", "after"))
-        return TrainingResult(found["history"], before, after, found["estimate"], found["lexical_weight"])
+        return TrainingResult(found["history"], before, after, found["lexical_weight"])
 
     def _run(self, job: Any, folder: Path, quiet: bool) -> dict[str, Any]:
         """Train, and return the result of the first worker."""
@@ -85,7 +85,7 @@ def _work(given: dict[str, Any]) -> dict[str, Any]:
         return {}
     weights = {name: values.cpu().numpy() for name, values in checkpoint.pack_modules({"tower": encoder.tower}).items()}
     features = {"before": result.before.numpy(), "after": result.after.numpy()}  # Ray does not return tensors.
-    learned = {"history": result.history, "estimate": result.estimate, "lexical_weight": result.lexical_weight}
+    learned = {"history": result.history, "lexical_weight": result.lexical_weight}
     return {"weights": weights, **features, **learned}
 
 

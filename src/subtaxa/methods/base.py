@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from subtaxa.clustering.clusters import Clusters
-from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.number_of_categories import Estimate, divide_total, numbers_per_label
-from subtaxa.clustering.rules import ClusterRule, find_categories
 from subtaxa.encoders.augmentation import drop_tokens, replace_tokens, shorten
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch, Tokens
-from subtaxa.runtime.arrays import Floats
 from subtaxa.settings import Settings
 
 
@@ -29,28 +24,12 @@ class TrainingData:
     tokens: Tokens
     labels: Tensor  # (N,) indices of coarse labels
     n_labels: int
-    n_categories: int  # the total number of categories
-    number_is_guess: bool = False  # whether `n_categories` is a first guess, because the user has not given it
-    estimate_neighbours: bool = False  # whether the number of neighbours k is set from the estimated number
-    fixed: Mapping[int, int] = field(default_factory=dict)  # the given numbers of categories of some labels
+    n_categories: int  # the number that the user gave, or a guess; only methods that cluster in training use it
     untrained: Tensor | None = None  # (N, D) the encoder's features before training, if they are known
     lexical: Tensor | None = None  # (N, W) the lexical features (encoders/lexical.py), if there are any
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    def balanced_categories(
-        self, features: Floats, estimate: Estimate | None = None, rule: ClusterRule | None = None
-    ) -> Clusters | None:
-        """The categories of these features (N, D), as many as estimated or given, or None if they are not balanced."""
-        forest = Forest(features, self.labels.cpu().numpy())
-        if estimate is None:
-            total = min(max(self.n_categories, self.n_labels), forest.max_categories())
-            forest, choices = divide_total(forest, total, self.fixed, rule)
-        else:
-            forest, choices = numbers_per_label(forest, fixed=self.fixed, estimate=estimate, rule=rule)
-        numbers = [choice.chosen for choice in choices]
-        return find_categories(forest, numbers, rule=rule) if forest.balanced else None
 
     def to(self, device: torch.device) -> TrainingData:
         """The data on a device. Tokens stay in main memory and are moved batch by batch."""
@@ -82,7 +61,6 @@ class Method:
     encoder: Encoder
     data: TrainingData
     tower: nn.Module  # the query encoder, which the trainer may wrap for several processes
-    estimate: Estimate | None = None  # the number of categories, if the method estimates it
 
     # What `begin_epoch` retrieved, for the benchmark's curves: neighbours (N, k) and one mask (N, k) per filter stage.
     mined: tuple[Tensor, Mapping[str, Tensor]] | None = None

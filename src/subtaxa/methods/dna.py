@@ -61,7 +61,7 @@ class DNA(QueueMethod):
 
     def refresh(self, epoch: int) -> Tensor:
         """Replace every row of the queue by the momentum encoder's features, and return the queries (N, D)."""
-        self.fill(self.encoder.features(self.data.tokens, self.momentum_tower), epoch)
+        self.queue.refresh(self.encoder.features(self.data.tokens, self.momentum_tower))
         return self.queue.rows if epoch == 0 else self.encoder.features(self.data.tokens)
 
     def retrieve(self, queries: Tensor) -> Neighbours:

@@ -76,7 +76,7 @@ class DNAAsReleased(DNA):
     def refresh(self, epoch: int) -> Tensor:
         if not self.switches.query_refill:
             return super().refresh(epoch)
-        self.fill(self.encoder.features(self.data.tokens), epoch)
+        self.queue.refresh(self.encoder.features(self.data.tokens))
         return self.queue.rows
 
     def reciprocal(self, neighbours: Neighbours, kept: Tensor) -> Tensor:

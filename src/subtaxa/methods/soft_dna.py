@@ -5,10 +5,8 @@ to its neighbours and away from the other texts. The differences from DNA:
 - Neighbours are retrieved inside the coarse label only, so that none is lost to the label filter.
 - Texts are also compared by their lexical features (encoders/lexical.py), as far as these help to tell the coarse
   labels apart.
-- Kept neighbours are weighted by rank, as in DOWN: sharply at first, and more evenly as they become more accurate.
-- Where categories have about the same size, neighbours in another category are removed. If lexical features have a
-  weight too, the texts of one category replace the neighbours in the last quarter of the epochs
-  (training/category_positives.py).
+- Kept neighbours are weighted by 1 / rank. Ranks 1 to 2 count as much as 3 to 5, 6 to 11 and so on: every scale has a
+  say, so that training needs to know neither the number nor the size of the categories.
 - There is no momentum encoder, no coarse cross-entropy and no rank filter. The queue holds the encoder's own features,
   and the time saved is spent on training every layer.
 - Views are shorter than the texts, which makes them cheap.
@@ -18,7 +16,6 @@ N texts, B texts in a batch, D dimensions, W lexical dimensions, k neighbours.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import ClassVar
 
@@ -26,18 +23,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.clustering.clusters import Clusters
-from subtaxa.clustering.filters import label_filter, reciprocal_filter, survival
+from subtaxa.clustering.filters import reciprocal_filter, survival
 from subtaxa.clustering.neighbours import Neighbours, retrieve_within
-from subtaxa.clustering.rules import rule_for
 from subtaxa.encoders.lexical import lexical_weight, with_lexical
 from subtaxa.encoders.tokens import Batch
-from subtaxa.methods.down import base_at
 from subtaxa.runtime import processes
-from subtaxa.runtime.arrays import unit
-from subtaxa.training.category_positives import members
 from subtaxa.training.feature_queue import QueueMethod
-from subtaxa.training.losses import multi_positive_nce, rank_weights
+from subtaxa.training.losses import multi_positive_nce
 
 
 class SoftDNA(QueueMethod):
@@ -60,55 +52,17 @@ class SoftDNA(QueueMethod):
         """The E-step."""
         self.refresh(epoch)
         started = time.perf_counter()
-        found = processes.broadcast(self.balanced_categories)
-        log = (
-            self.use_category_positives(found)
-            if found is not None and self.in_category_phase(epoch)
-            else self.use_neighbour_positives(epoch, found)
-        )
-        return {
-            "word_weight": self.lexical_weight,
-            "even": float(found is not None),
-            **log,
-            "retrieval_seconds": time.perf_counter() - started,
-        }
-
-    def balanced_categories(self) -> Clusters | None:
-        """The categories found with the current features, or None unless they have about the same size."""
-        rows = unit(self.comparison_features().cpu().numpy())
-        return self.data.balanced_categories(rows, self.estimate, rule_for(self.settings))
-
-    def use_neighbour_positives(self, epoch: int, found: Clusters | None) -> dict[str, float]:
-        """In the next epoch, the positives of a text are its neighbours."""
         neighbours = self.retrieve()
         stages = {"label": neighbours.valid, "reciprocal": self.reciprocal_mask(neighbours)}  # (N, k) each
-        if found is not None:
-            stages["category"] = stages["reciprocal"] & self.same_category(neighbours, found)
-        kept = list(stages.values())[-1]
-        decay = rank_weights(kept.shape[1], self.rank_decay(epoch), kept.device)  # (k,)
-        self.positives, self.weights = neighbours.indices, kept * decay
+        kept = stages["reciprocal"]
+        self.positives, self.weights = neighbours.indices, kept * self.rank_weights(kept.shape[1]).to(kept.device)
         self.mined = neighbours.indices, stages
-        return {"k": self.k, "kept": float(kept.sum(1).float().mean()), **survival(stages)}
-
-    def same_category(self, neighbours: Neighbours, found: Clusters) -> Tensor:
-        """Which neighbours (N, k) are in the category of the text itself."""
-        rows, labels = unit(self.comparison_features().cpu().numpy()), self.data.labels.cpu().numpy()
-        own = torch.from_numpy(found.nearest(rows, labels)).to(neighbours.indices.device)  # (N,)
-        return label_filter(neighbours.indices, own)
-
-    def in_category_phase(self, epoch: int) -> bool:
-        """Whether this is the last quarter of the epochs and lexical features still have a weight."""
-        epochs = int(self.settings.epochs)
-        return self.lexical_weight > 0 and epoch >= epochs - math.ceil(epochs / 4) > 0
-
-    def use_category_positives(self, found: Clusters) -> dict[str, float]:
-        """In the next epoch, the positives of a text are the texts of its category."""
-        rows, labels = unit(self.comparison_features().cpu().numpy()), self.data.labels.cpu().numpy()
-        listed, confidence = members(rows, labels, found)  # (N, k) each
-        device = self.encoder.device
-        self.positives, self.weights = torch.from_numpy(listed).to(device), torch.from_numpy(confidence).to(device)
-        self.mined = self.positives, {"category": self.weights > 0}
-        return {"kept": float((confidence > 0).sum(1).mean())}
+        return {
+            "word_weight": self.lexical_weight,
+            "kept": float(kept.sum(1).float().mean()),
+            **survival(stages),
+            "retrieval_seconds": time.perf_counter() - started,
+        }
 
     def refresh(self, epoch: int) -> None:
         """Fill the queue with the features of all texts, not of views."""
@@ -118,7 +72,6 @@ class SoftDNA(QueueMethod):
     def fill(self, features: Tensor, epoch: int) -> None:
         self.queue.refresh(features)
         self.lexical_weight = self.choose_lexical_weight(epoch)
-        self.estimate_number(epoch)
 
     def choose_lexical_weight(self, epoch: int) -> float:
         """The weight of the lexical features in this epoch, at most that of the first epoch.
@@ -159,9 +112,9 @@ class SoftDNA(QueueMethod):
         """Which neighbours (N, k) have the text on their own lists."""
         return reciprocal_filter(neighbours.indices, neighbours.valid, self.data.labels)
 
-    def rank_decay(self, epoch: int) -> float:
-        """The weight of the first of k neighbours divided by that of the last."""
-        return base_at(epoch, int(self.settings.epochs))
+    def rank_weights(self, k: int) -> Tensor:
+        """The weight (k,) of each neighbour by its rank. The text itself has rank 1."""
+        return 1.0 / torch.arange(1, k + 1)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The M-step: pull each text to its positives and away from the rest of the queue."""

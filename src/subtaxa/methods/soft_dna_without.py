@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.filters import label_filter
 from subtaxa.clustering.neighbours import Neighbours, retrieve
 from subtaxa.encoders.base import Encoder
@@ -22,15 +21,8 @@ from subtaxa.training.momentum import update_momentum
 class WithEqualWeights(SoftDNA):
     """The default with equal weights for all kept neighbours."""
 
-    def rank_decay(self, epoch: int) -> float:
-        return 1.0
-
-
-class WithConstantWeights(SoftDNA):
-    """The default with the sharp rank weights of the first epoch in all epochs."""
-
-    def rank_decay(self, epoch: int) -> float:
-        return super().rank_decay(0)
+    def rank_weights(self, k: int) -> Tensor:
+        return torch.ones(k)
 
 
 class WithoutLexicalFeatures(SoftDNA):
@@ -38,20 +30,6 @@ class WithoutLexicalFeatures(SoftDNA):
 
     def choose_lexical_weight(self, epoch: int) -> float:
         return 0.0
-
-
-class WithoutCategoryPositives(SoftDNA):
-    """The default without category positives: neighbours are used in all epochs."""
-
-    def in_category_phase(self, epoch: int) -> bool:
-        return False
-
-
-class WithoutBalancedCategories(SoftDNA):
-    """The default without looking for balanced categories in training."""
-
-    def balanced_categories(self) -> Clusters | None:
-        return None
 
 
 class WithoutReciprocity(SoftDNA):
@@ -102,10 +80,7 @@ class WithMomentum(SoftDNA):
 
 VARIANTS = {
     "soft-dna-equal-weights": WithEqualWeights,
-    "soft-dna-sharp-weights": WithConstantWeights,
     "soft-dna-no-words": WithoutLexicalFeatures,
-    "soft-dna-no-settling": WithoutCategoryPositives,
-    "soft-dna-uneven": WithoutBalancedCategories,
     "soft-dna-one-sided": WithoutReciprocity,
     "soft-dna-whole-queue": WithWholeQueue,
     "soft-dna-no-refresh": WithoutRefresh,

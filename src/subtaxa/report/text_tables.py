@@ -47,8 +47,7 @@ def outlier_lines(assignments: Mapping[str, Sequence[Any]]) -> Iterator[str]:
 
 def plausible(count: CategoryCount) -> str:
     """The plausible numbers in words."""
-    numbers = f"{count.low}" if count.low == count.high else f"{count.low} to {count.high}"
-    return f"{numbers}, equal sizes" if count.balanced else numbers
+    return f"{count.low}" if count.low == count.high else f"{count.low} to {count.high}"
 
 
 def sparkline(values: Sequence[float]) -> str:

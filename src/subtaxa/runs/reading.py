@@ -95,7 +95,6 @@ def read_category_counts(facts: dict[str, Any]) -> dict[str, CategoryCount]:
                 row["low"],
                 row["high"],
                 tuple((int(k), float(v)) for k, v in row["curve"]),
-                row.get("even", False),
             )
             for label, row in facts["numbers"].items()
         }

@@ -92,7 +92,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
         "settings": state.settings.to_dict(),
         "labels": state.coarse_labels,
         "next_id": state.trained.next_id,
-        "numbers": {label: choice.to_dict() for label, choice in state.n_categories.items()},
+        "numbers": {label: choice._asdict() for label, choice in state.n_categories.items()},
         "confidence": state.calibration.to_dict(),
         "data": {
             "source": os.path.basename(data.source),

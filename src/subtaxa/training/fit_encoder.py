@@ -8,7 +8,6 @@ from pathlib import Path
 
 from torch import Tensor
 
-from subtaxa.clustering.number_of_categories import Estimate
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.registry import load_encoder
 from subtaxa.methods import method_class
@@ -38,7 +37,6 @@ class TrainingResult:
     history: History
     before: Tensor  # (N, D) features of all texts before training
     after: Tensor  # (N, D) features of all texts after training
-    estimate: Estimate | None = None  # the number of categories estimated during training, if the method does so
     lexical_weight: float = 0.0  # the weight of the lexical features beside the trained features
 
 
@@ -105,4 +103,4 @@ def train_encoder(encoder: Encoder, job: TrainingJob, progress: Progress) -> Tra
             after = encoder.features(tokens, advance=step.advance)
         except NotFinite as error:
             raise error.at("after training") from error
-    return TrainingResult(history, before.cpu(), after.cpu(), method.estimate, method.final_lexical_weight())
+    return TrainingResult(history, before.cpu(), after.cpu(), method.final_lexical_weight())

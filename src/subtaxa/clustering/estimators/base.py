@@ -16,9 +16,6 @@ from subtaxa.clustering.rules.merged import best_merged
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.settings import Settings
 
-# A text with a negative silhouette counts against a result as much as this many units of silhouette.
-NEGATIVE_PENALTY = 3.0
-
 # The powers of Ward's factor that are tried for each total: Ward's own, and one for unbalanced categories.
 POWERS = (1.0, 0.375)
 
@@ -34,22 +31,17 @@ def readable(n_texts: int) -> int:
 class Estimate(NamedTuple):
     """The estimated total with its range, and the score of each total that was tried, label by label.
 
-    A score is the mean silhouette of the label's texts minus `NEGATIVE_PENALTY` times the share of negative ones.
+    A score is the mean silhouette of the label's texts.
     """
 
     numbers: Ints  # (T, L) how each total is divided among the labels
     scores: NDArray[np.float64]  # (T, L)
-    totals: Ints  # (5,) the coarse total, the lowest plausible, the normal, the highest plausible, the fine
+    totals: Ints  # (3,) the low, the estimated and the high total
 
     @property
     def total(self) -> int:
         """The estimated number of categories."""
-        return int(self.totals[2])
-
-    @property
-    def per_label(self) -> list[int]:
-        """The numbers of the labels (L) at the estimated total."""
-        return self.numbers[int(np.flatnonzero(self.numbers.sum(1) == self.total)[0])].tolist()
+        return int(self.totals[1])
 
 
 class NumberEstimator:
@@ -98,13 +90,12 @@ def single(forest: Forest, numbers: Sequence[int]) -> Estimate:
     scores = best_merged(forest, numbers, rows, POWERS)[1]  # (n,)
     return Estimate(
         np.array([numbers]),
-        label_scores(scores, forest.labels[rows], len(forest.trees))[None],
-        np.full(5, sum(numbers)),
+        label_means(scores, forest.labels[rows], len(forest.trees))[None],
+        np.full(3, sum(numbers)),
     )
 
 
-def label_scores(scores: NDArray[np.float64], labels: Ints, n_labels: int) -> NDArray[np.float64]:
-    """The score of each label (L,), given the silhouettes (n,) of some texts and their labels (n,)."""
+def label_means(scores: NDArray[np.float64], labels: Ints, n_labels: int) -> NDArray[np.float64]:
+    """The mean score of each label (L,), given the silhouettes (n,) of some texts and their labels (n,)."""
     size = np.maximum(np.bincount(labels, minlength=n_labels), 1)
-    penalised = np.bincount(labels, scores - NEGATIVE_PENALTY * (scores < 0), n_labels)
-    return np.asarray(penalised / size)
+    return np.asarray(np.bincount(labels, scores, n_labels) / size)

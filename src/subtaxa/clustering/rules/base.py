@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from subtaxa.clustering.clusters import Clusters
@@ -23,13 +23,6 @@ class ClusterRule:
         """The rule with the values that a user has set."""
         return cls()
 
-    def balances(self, forest: Forest, total: int, fixed: Mapping[int, int] | None = None) -> bool:
-        """Whether a total is divided among the labels in proportion to their texts instead of by variance."""
-        return False
-
     def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
-        """The categories of `forest.features` below `forest.labels`: `numbers[i]` of them below label i, in order.
-
-        `forest.balanced` is what `balances` returned.
-        """
+        """The categories of `forest.features` below `forest.labels`: `numbers[i]` of them below label i, in order."""
         raise NotImplementedError(f"{type(self).__name__} has no fit")
