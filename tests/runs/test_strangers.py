@@ -245,9 +245,9 @@ RUNS: dict[str, tuple[Harm, str]] = {
         lambda f: array_files.write_arrays(f / layout.CLUSTERS, {**arrays(), "map": np.zeros((3, 2), dtype=bool)}),
         "do not belong together",
     ),
-    "facts that are elsewhere": (link(layout.RUN, "../run.json"), "is not a finished run|links to a place outside"),
-    "assignments that are elsewhere": (link("assignments.csv", "/etc/passwd"), "links to a place outside"),
-    "a model that is elsewhere": (link(layout.MODEL, "../moved"), "links to a place outside"),
+    "facts that are elsewhere": (link(layout.RUN, "../run.json"), "is not a finished run|is a link"),
+    "assignments that are elsewhere": (link("assignments.csv", "/etc/passwd"), "is a link"),
+    "a model that is elsewhere": (link(layout.MODEL, "../moved"), "is a link"),
     "a report that is a pipe": (lambda folder: os.mkfifo(folder / layout.REPORT), "is not a regular file"),
     "assignments that are cut off": (lambda f: (f / "assignments.csv").write_text('row,text,label\n1,"x'), "damaged"),
 }

@@ -27,6 +27,8 @@ def exclusive(folder: Path, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     check_is_folder(folder)
+    if (folder / LOCK).is_symlink():
+        raise InputError(f"{str(folder / LOCK)!r} is a link: delete it")
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     lock = FileLock(folder.resolve() / LOCK, is_singleton=True)
     if lock.is_locked:
