@@ -207,6 +207,18 @@ RUNS: dict[str, tuple[Harm, str]] = {
     "settings that are a list": (facts(settings=[]), "'settings' of it is a list"),
     "a setting there is not": (facts(settings={"evil": 1}), "unknown setting 'evil'"),
     "a setting out of range": (facts(settings={**FACTS["settings"], "epochs": 10**9}), "epochs is 1000000000"),
+    "settings without a method": (
+        facts(settings={n: v for n, v in FACTS["settings"].items() if n != "method"}),
+        "it has no 'method'",
+    ),
+    "a negative seed": (facts(seed=-1), "the seed is -1"),
+    "labels that do not match": (facts(labels=["money", "other"]), "do not belong together"),
+    "labels out of order": (facts(labels=["post", "money"]), "do not belong together"),
+    "numbers of labels there are not": (
+        facts(numbers={"evil": {"chosen": 1, "low": 1, "high": 1, "curve": []}}),
+        "do not belong together",
+    ),
+    "a category below a label there is not": (category(parent="evil"), "do not belong together"),
     "an infinite id": (facts(next_id=float("inf")), "'next_id' of it is inf"),
     "curves that are none": (facts(numbers={"money": {"chosen": 1, "low": 1, "high": 1, "curve": [[1]]}}), "curves"),
     "times that are words": (facts(timings={"x": "long"}), "'x' of 'timings' of it is a string"),

@@ -40,7 +40,13 @@ MOST_LAYERS, MOST = 1024, 2**24
 # A word that cannot be a path: no slash, no colon, no two dots.
 _WORD = re.compile(r"(?!.*\.\.)[A-Za-z0-9_+.-]{1,40}")
 # Settings of any transformer that transformers reads in its base class.
-_OF_ANY = ("dtype", "torch_dtype", "output_hidden_states", "chunk_size_feed_forward", "is_encoder_decoder")
+_OF_ANY: tuple[str, ...] = (
+    "dtype",
+    "torch_dtype",
+    "output_hidden_states",
+    "chunk_size_feed_forward",
+    "is_encoder_decoder",
+)
 _OF_ANY += ("rope_theta", "rope_scaling", "position_embedding_type", "tie_word_embeddings")
 
 

@@ -21,7 +21,14 @@ from subtaxa.errors import InputError
 from subtaxa.runtime import json_files
 
 # Files that hold only data: the vocabulary of a tokenizer.
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model")
+VOCABULARIES: tuple[str, ...] = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
 VOCABULARIES += ("tokenizer.model",)
 # The weights, whole or spread over several files that an index lists.
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -194,7 +194,7 @@ def _folder(name: str) -> Path | None:
 def _downloaded(name: str) -> Path:
     """The folder of a model on the hub, in the local cache. Its code and its pickles are not downloaded."""
     from huggingface_hub import snapshot_download
-    from sentence_transformers.base.model import ORIGINAL_TRANSFORMER_MODELS
+    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
 
     whole = "/" in name or name.lower() in ORIGINAL_TRANSFORMER_MODELS
     return Path(snapshot_download(name if whole else f"sentence-transformers/{name}", allow_patterns=DOWNLOADED))

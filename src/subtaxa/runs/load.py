@@ -120,7 +120,17 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
         and set(np.unique(state.labels).tolist()) <= set(ids)
         and set(parents.tolist()) <= set(range(len(state.coarse_labels)))
         and set(known.categories.tolist()) <= set(range(k))
+        and state.coarse_labels == sorted(set(state.coarse_labels))
+        and set(state.data.labels) <= set(state.coarse_labels)
+        and [c.parent for c in state.taxonomy] == [state.coarse_labels[i] for i in parents.tolist()]
+        and set(state.n_categories) <= set(state.coarse_labels)
     )
+    if consistent:
+        for array in (centroids, state.features, state.map, state.confidences):
+            if not np.isfinite(array).all():
+                raise InputError(
+                    f"an array in the run folder {str(folder)!r} holds NaN or infinity: run discover again"
+                )
     if not consistent:
         raise InputError(f"the files in the run folder {str(folder)!r} do not belong together: run discover again")
 

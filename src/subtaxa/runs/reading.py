@@ -34,6 +34,9 @@ def read_run(folder: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise InputError(f"{str(folder / RUN)!r} was not written by this version of subtaxa: run discover again")
     _check_shape(folder / RUN, facts, schema.RUN)
+    _check_shape(folder / RUN, facts["settings"], schema.SETTINGS)
+    if not 0 <= facts["seed"] < 2**31:
+        raise InputError(f"{str(folder / RUN)!r} is damaged (the seed is {facts['seed']}): run discover again")
     return facts
 
 
