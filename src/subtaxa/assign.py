@@ -16,6 +16,7 @@ from subtaxa.data.columns import text_and_known_label, unused_names
 from subtaxa.data.readers import open_file
 from subtaxa.data.tables import ASSIGNMENT_COLUMNS, WRITABLE, Table, check_writable, write_tables
 from subtaxa.errors import InputError
+from subtaxa.runtime.folder_lock import check_encodable
 from subtaxa.runtime.atomic_files import whole_file
 from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.terminal import PrintableBytes
@@ -202,7 +203,10 @@ class _PartOf(Progress):
 def _check_output(out: str, overwrite: bool) -> Path | None:
     """The path to write to, or None for standard output."""
     if out == "-":
+        if sys.stdout is None:
+            raise InputError("standard output is closed: name a file with --out")
         return None
+    check_encodable(out)
     target = Path(out)
     if target.suffix.lower() not in WRITABLE:
         raise InputError(f"cannot write {out!r}: the name must end in {', '.join(WRITABLE)}")

@@ -213,7 +213,8 @@ def check(name: str, value: Any) -> Any:
         same = converted is not None and (isinstance(value, str) or converted == value)
         if converted is not None and same and data["low"] <= converted <= data["high"]:
             return converted
-    raise SettingError(f"{name} is {value!r}: it must be {_allowed(name) or 'a name'}")
+    shown = f"{value[:37]}..." if isinstance(value, str) and len(value) > 40 else value
+    raise SettingError(f"{name} is {shown!r}: it must be {_allowed(name) or 'a name'}")
 
 
 def check_backend(backend: str) -> None:
@@ -227,9 +228,11 @@ def check_backend(backend: str) -> None:
 
 def whole_number(value: str, name: str, least: int = 0) -> int:
     """The whole number in a string that the user gave for `name`."""
-    if not value.isascii() or not value.isdigit() or not least <= int(value) < 2**31:
-        raise SettingError(f"{name} is {value!r}: it must be a whole number from {least} to {2**31 - 1}")
-    return int(value)
+    digits = value.lstrip("0") or "0"  # Python refuses to read numbers of thousands of digits.
+    if not value.isascii() or not value.isdigit() or len(digits) > 10 or not least <= int(digits) < 2**31:
+        shown = value if len(value) <= 40 else f"{value[:37]}..."
+        raise SettingError(f"{name} is {shown!r}: it must be a whole number from {least} to {2**31 - 1}")
+    return int(digits)
 
 
 PRESETS: dict[str, dict[str, Any]] = {

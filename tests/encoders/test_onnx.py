@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,69 @@ def test_a_graph_with_external_weights_is_incomplete(run: Path) -> None:
     weight.external_data.add(key="location", value="../../../etc/passwd")
     assert not is_whole(graph.SerializeToString())
     assert not is_whole(b"\xff\xff\xff")
+
+
+def external(tensor: onnx.TensorProto) -> None:
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../../../etc/passwd")
+
+
+def in_a_function(graph: onnx.ModelProto) -> None:
+    function = graph.functions.add(name="f", domain="")
+    external(function.node.add(op_type="Constant").attribute.add(name="value").t)
+
+
+def in_a_sparse_tensor(graph: onnx.ModelProto) -> None:
+    external(graph.graph.sparse_initializer.add().values)
+
+
+def in_a_sparse_attribute(graph: onnx.ModelProto) -> None:
+    external(graph.graph.node[0].attribute.add(name="sparse_value").sparse_tensor.indices)
+
+
+def in_a_subgraph(graph: onnx.ModelProto) -> None:
+    external(graph.graph.node[0].attribute.add(name="body").g.initializer.add())
+
+
+def in_a_list(graph: onnx.ModelProto) -> None:
+    external(graph.graph.node[0].attribute.add(name="all").tensors.add())
+
+
+def in_the_training(graph: onnx.ModelProto) -> None:
+    external(graph.training_info.add().algorithm.initializer.add())
+
+
+def without_a_mark(graph: onnx.ModelProto) -> None:
+    graph.graph.initializer[0].external_data.add(key="location", value="x")
+
+
+def an_operator_that_loads_a_file(graph: onnx.ModelProto) -> None:
+    graph.graph.node.add(op_type="EPContext", domain="com.microsoft")
+
+
+def an_operator_of_its_own(graph: onnx.ModelProto) -> None:
+    graph.graph.node.add(op_type="Evil", domain="evil")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        in_a_function,
+        in_a_sparse_tensor,
+        in_a_sparse_attribute,
+        in_a_subgraph,
+        in_a_list,
+        in_the_training,
+        without_a_mark,
+        an_operator_that_loads_a_file,
+        an_operator_of_its_own,
+    ],
+)
+def test_external_data_is_found_anywhere(run: Path, harm: Callable[[onnx.ModelProto], None]) -> None:
+    Discovery.load(run, backend="onnx-int8").transform(NEW[:1])
+    graph = onnx.load_model_from_string((run / ONNX_MODEL).read_bytes())
+    harm(graph)
+    assert not is_whole(graph.SerializeToString())
 
 
 def test_the_command_takes_a_backend(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 
 from subtaxa.encoders import loading, sentence_encoder
 from subtaxa.encoders import tower as tower_module
+from subtaxa.encoders.library_folder import library_folder
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import InputError, SettingError
 from subtaxa.methods import method_class
@@ -155,12 +156,19 @@ def test_too_many_layers_are_refused(tiny_encoder: str) -> None:
         SentenceEncoder(tiny_encoder, trained_layers=4)
 
 
-def test_packaged_weights_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "PACKAGED_SHA256", "0" * 64)
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "vocab.txt", "1_Pooling/config.json"])
+def test_every_packaged_file_is_checked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(loading.PACKAGED_SHA256, name, "0" * 64)
     loading.packaged_folder.cache_clear()
-    with pytest.raises(InputError, match="is not the official all-MiniLM-L6-v2"):
+    with pytest.raises(InputError, match=f"{name}' is not the official all-MiniLM-L6-v2"):
         loading.packaged_folder()
     loading.packaged_folder.cache_clear()
+
+
+def test_every_packaged_file_that_a_library_reads_has_a_digest() -> None:
+    with library_folder(loading.packaged_folder()) as copy:
+        read = {path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file()}
+    assert read == set(loading.PACKAGED_SHA256)
 
 
 def _strange(name: str, folder: Path) -> None:

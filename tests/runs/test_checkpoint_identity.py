@@ -69,16 +69,16 @@ def test_files_left_by_killed_processes_are_removed(
 ) -> None:
     out = tmp_path / "run"
     stop(monkeypatch, [*command, "--categories", "6"])
-    (out / "checkpoint" / ".training.safetensors-abc").write_bytes(b"half")
-    (out / ".writing-abc").mkdir()
+    (out / "checkpoint" / ".training.safetensors-abcdefgh").write_bytes(b"half")
+    (out / ".writing-abcdefgh").mkdir()
     assert main([*command, "--categories", "6", "--resume"]) == 0
     assert not [path.name for path in out.rglob(".*")]
-    (out / ".writing-abc").mkdir()
-    (out / ".taxonomy.json-abc").write_bytes(b"half")
+    (out / ".writing-abcdefgh").mkdir()
+    (out / ".taxonomy.json-abcdefgh").write_bytes(b"half")
     assert main([*command, "--categories", "6", "--resume"]) == 0
     assert "already finished" in capsys.readouterr().out
     assert not [path.name for path in out.rglob(".*")]
-    (out / ".taxonomy.json-abc").write_bytes(b"half")
+    (out / ".taxonomy.json-abcdefgh").write_bytes(b"half")
     assert main(["rename", str(out), "0", "Mine", "--quiet"]) == 0
     assert not [path.name for path in out.rglob(".*")]
 

@@ -14,7 +14,6 @@ from helpers.corpus import planted_corpus
 from subtaxa import Discovery
 from subtaxa.errors import SubtaxaError
 from subtaxa.runs.digests import digests
-from subtaxa.runtime.atomic_files import write_together
 
 TEXTS, LABELS, _ = planted_corpus(10)
 
@@ -81,10 +80,3 @@ def test_a_run_without_digests_still_loads(run: Path) -> None:
     del facts["files"]
     (run / "run.json").write_text(json.dumps(facts))
     assert len(Discovery.load(run).predict(["refund owed"])) == 1
-
-
-def test_files_written_together_are_all_replaced_or_none(tmp_path: Path) -> None:
-    write_together(tmp_path, {"a": b"old", "b": b"old"})
-    with pytest.raises(TypeError):
-        write_together(tmp_path, {"a": b"new", "b": "no bytes"})  # type: ignore[dict-item]
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,9 @@ from helpers.run_files import fill, names_in
 from subtaxa.data.tables import csv_text, parquet_bytes
 from subtaxa.errors import InputError
 from subtaxa.runs import layout, staging
+from subtaxa.runs.manifest import first_foreign
 from subtaxa.runs.reading import read_assignments, read_run
-from subtaxa.runs.staging import staged
+from subtaxa.runs.staging import recover, remove_leftovers, replace_files, staged
 
 WHOLE = (layout.RUN, layout.TAXONOMY, layout.MODEL, layout.REPORT)
 
@@ -25,9 +27,9 @@ def test_a_staged_result_is_moved_into_place(tmp_path: Path, folder: str) -> Non
     fill(tmp_path / "old", *WHOLE)
     with staged(tmp_path / folder) as stage:
         fill(stage, *WHOLE, content="new")
-        assert stage.parent == tmp_path / folder
-        assert stage.name.startswith(".")
-    assert names_in(tmp_path / folder) == set(WHOLE)
+        assert stage.parent.parent == tmp_path / folder
+        assert stage.parent.name.startswith(".")
+    assert names_in(tmp_path / folder) == {*WHOLE, layout.MANIFEST}
     assert (tmp_path / folder / layout.RUN).read_text() == "new"
     assert (tmp_path / folder / layout.MODEL / "inside").read_text() == "new"
 
@@ -36,7 +38,7 @@ def test_other_files_stay(tmp_path: Path) -> None:
     fill(tmp_path, ".hidden", layout.CHECKPOINT)
     with staged(tmp_path) as stage:
         fill(stage, *WHOLE)
-    assert names_in(tmp_path) == {".hidden", layout.CHECKPOINT, *WHOLE}
+    assert names_in(tmp_path) == {".hidden", layout.CHECKPOINT, layout.MANIFEST, *WHOLE}
 
 
 @pytest.mark.parametrize("error", [RuntimeError, OSError, KeyboardInterrupt, SystemExit])
@@ -65,42 +67,128 @@ def test_a_failure_in_an_empty_folder_keeps_the_folder(tmp_path: Path) -> None:
     assert names_in(tmp_path) == set()
 
 
-def moves(monkeypatch: pytest.MonkeyPatch, seen: Callable[[str], None]) -> None:
-    """Call `seen` with the name of each file before it is moved."""
-    real = os.replace
-
-    def replace(source: Path, target: Path) -> None:
-        seen(Path(target).name)
-        real(source, target)
-
-    monkeypatch.setattr(staging.os, "replace", replace)
+def names_and_contents(folder: Path) -> dict[str, str]:
+    """All files of a run and their content, but for the manifest."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != layout.MANIFEST)
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
 
 
-def test_run_json_is_removed_first_and_moved_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = fill(tmp_path / "old", *WHOLE)
-    order: list[tuple[str, bool]] = []
-    moves(monkeypatch, lambda name: order.append((name, (folder / layout.RUN).exists())))
+def killed_at(number: int, write: Callable[[], None]) -> bool:
+    """Run a function in a process that dies at its n-th rename or removal. Returns whether it got that far."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    left = [number]
+
+    def deadly(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(9)
+            return real(*given, **named)
+
+        return call
+
+    for name in ("rename", "replace", "unlink", "rmdir", "mkdir"):
+        setattr(os, name, deadly(getattr(os, name)))
+    write()
+    os._exit(0)
+
+
+def write_new(folder: Path) -> None:
     with staged(folder) as stage:
-        fill(stage, *WHOLE)
-    assert [name for name, _ in order][-1] == layout.RUN
-    assert sorted(name for name, _ in order) == sorted(WHOLE)
-    assert not any(finished for _, finished in order)
+        fill(stage, *WHOLE, content="new")
+        (stage / layout.MODEL / "more").write_text("new")
 
 
-def test_after_a_failure_while_moving_the_run_counts_as_unfinished(
+def write_some(folder: Path) -> None:
+    replace_files(folder, {layout.TAXONOMY: b"new", layout.EDITS: b"new", "model/inside": b"new", "model/more": b"new"})
+
+
+@pytest.mark.parametrize("write", [write_new, write_some])
+def test_a_process_killed_at_any_rename_or_removal_leaves_the_old_state_or_the_new_one(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    def old_run(folder: Path) -> Path:
+        with staged(folder) as stage:
+            fill(stage, *WHOLE, "suspect_labels.csv")
+        return folder
+
+    old = names_and_contents(old_run(tmp_path / "old"))
+    write(old_run(tmp_path / "new"))
+    new = names_and_contents(tmp_path / "new")
+    assert old != new
+    seen = []
+    for number in range(200):
+        folder = old_run(tmp_path / f"run-{number}")
+        got_there = killed_at(number, lambda folder=folder: write(folder))  # type: ignore[misc]
+        recover(folder)
+        remove_leftovers(folder)
+        found = names_and_contents(folder)
+        assert found in (old, new)
+        assert first_foreign(folder) is None
+        assert not [path for path in folder.iterdir() if path.name.startswith(".") and path.name != ".lock"]
+        seen.append(found == new)
+        if not got_there:
+            break
+    assert seen == sorted(seen)  # The old state, and from one moment on the new one.
+    assert {True, False} == set(seen)
+    assert len(seen) > 8
+
+
+def test_a_failure_while_moving_is_repaired_when_the_run_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail_at_the_end(name: str) -> None:
-        if name == layout.RUN:
-            raise OSError("the disk is full")
-
-    moves(monkeypatch, fail_at_the_end)
-    folder = fill(tmp_path / "old", *WHOLE)
-    with pytest.raises(OSError, match="full"), staged(folder) as stage:
+    folder, real = tmp_path / "run", os.replace
+    with staged(folder) as stage:
         fill(stage, *WHOLE)
-    assert not any(name.startswith(".") for name in names_in(folder))
-    with pytest.raises(InputError, match="is not a finished run"):
+
+    def fail(source: Path, target: Path) -> None:
+        if Path(target).name == layout.RUN:
+            raise KeyboardInterrupt
+        real(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(staging.os, "replace", fail)
+        write_new(folder)
+    assert (folder / layout.RUN).read_text() == "old"
+    with pytest.raises(InputError, match="damaged"):  # It is not JSON, but it is the new one.
         read_run(folder)
+    assert (folder / layout.RUN).read_text() == "new"
+    assert not (folder / staging.COMMIT).exists()
+
+
+@pytest.mark.parametrize(
+    ("plan", "name"),
+    [
+        ({"remove": {"../../precious": "0"}}, "x"),
+        ({"remove": {"/precious": "0"}}, "x"),
+        ({"remove": {"checkpoint/x": "0"}}, "x"),
+        ({"remove": [1]}, "x"),
+        ({"remove": {}}, ".bashrc"),
+    ],
+)
+def test_a_commit_made_by_a_stranger_changes_nothing_outside(tmp_path: Path, plan: Any, name: str) -> None:
+    folder = fill(tmp_path / "run", layout.RUN)
+    (folder / ".commit" / "new").mkdir(parents=True)
+    (folder / ".commit" / "plan.json").write_text(json.dumps(plan))
+    (folder / ".commit" / "new" / name).write_text("evil")
+    (tmp_path / "precious").write_text("mine")
+    with pytest.raises(InputError, match="damaged|is not a file of a run"):
+        read_run(folder)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert names_in(folder) == {layout.RUN, ".commit"}
+
+
+def test_a_link_is_not_followed_when_writing(tmp_path: Path) -> None:
+    outside = fill(tmp_path / "outside", "inside")
+    for name in (layout.MODEL, layout.TAXONOMY, ".commit"):
+        folder = tmp_path / f"run-{name}"
+        folder.mkdir()
+        (folder / name).symlink_to(outside if name != layout.TAXONOMY else outside / "inside")
+        with pytest.raises(InputError, match="is a link"):
+            write_some(folder)
+        assert names_and_contents(outside) == {"inside": "old"}
 
 
 def assignments(text: str) -> dict[str, list[Any]]:

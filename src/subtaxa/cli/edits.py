@@ -64,14 +64,12 @@ def _add(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     from subtaxa.runs.reading import read_run
-    from subtaxa.runs.staging import remove_leftovers
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.progress import progress_for
 
     folder = Path(options.folder)
     read_run(folder)  # Refuse a folder that holds no run before locking it.
     with exclusive(folder):
-        remove_leftovers(folder)
         _edit(folder, options, progress_for(quiet=options.quiet))
 
 

@@ -65,11 +65,12 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     from subtaxa.runtime.progress import progress_for
 
     out, progress = Path(options.out), progress_for(quiet=options.quiet)
+    staging.recover(out)
     target.check_target(out, overwrite=options.overwrite, resume=options.resume)
+    staging.remove_leftovers(out)
     if options.resume and (out / layout.RUN).exists() and not options.overwrite:
         check_not_superseded(out)
         target.clear_checkpoint(out)
-        staging.remove_leftovers(out)
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):

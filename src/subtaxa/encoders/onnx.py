@@ -33,6 +33,9 @@ BATCH_TOKENS = 192
 # Optimisations that are switched off. This one fuses a sum with a norm, which takes several times as long.
 SLOW_OPTIMISATIONS = ["SkipLayerNormFusion"]
 
+# The operators that a graph may consist of, by their domain. EPContext, which loads a file, is not among them.
+DOMAINS = ("", "ai.onnx", "com.microsoft")
+
 # The version of the export. A graph with another version is exported again.
 EXPORT_VERSION = "1"
 
@@ -99,7 +102,7 @@ class _Unit(nn.Module):
 
 
 def is_whole(graph: bytes) -> bool:
-    """Whether all weights are in the graph itself. A forged graph could refer to any other file."""
+    """Whether everything is in the graph itself. A forged graph could refer to any other file."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -107,11 +110,24 @@ def is_whole(graph: bytes) -> bool:
         loaded = onnx.load_model_from_string(graph)
     except DecodeError:
         return False
-    return all(tensor.data_location != onnx.TensorProto.EXTERNAL for tensor in loaded.graph.initializer) and not any(
-        attribute.g.ByteSize() or attribute.graphs or attribute.t.data_location == onnx.TensorProto.EXTERNAL
-        for node in loaded.graph.node
-        for attribute in node.attribute
-    )
+    for part in _parts(loaded):
+        if isinstance(part, onnx.TensorProto) and (
+            part.external_data or part.data_location != onnx.TensorProto.DEFAULT
+        ):
+            return False
+        if isinstance(part, onnx.NodeProto) and (part.domain not in DOMAINS or part.op_type == "EPContext"):
+            return False
+    return True
+
+
+def _parts(message: Any) -> Iterator[Any]:
+    """A protobuf message and every message in it, at any depth: subgraphs, functions and sparse tensors, too."""
+    left = [message]
+    while left:
+        yield (part := left.pop())
+        for field, value in part.ListFields():
+            if field.message_type is not None:
+                left += [value] if hasattr(value, "ListFields") else value
 
 
 def export_int8(encoder: Encoder) -> bytes:

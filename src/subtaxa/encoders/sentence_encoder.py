@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,14 @@ CACHE_SHARE = 0.25
 # The number of tokens that a GPU encodes at a time.
 GPU_BATCH_TOKENS = 8192
 
-# The number of texts that are tokenised between two updates of the progress bar.
-TOKENISED_AT_ONCE = 1024
+# The number of texts, and of their characters, that are tokenised at a time.
+TOKENISED_AT_ONCE, CHARACTERS_AT_ONCE = 1024, 2**22
+
+# A text is cut to this many characters for each token that the encoder reads, which no tokenizer needs.
+CHARACTERS_PER_TOKEN = 256
+
+# The number of tokens that a text may have if the encoder states no limit.
+MAX_TOKENS = 2**15
 
 # The largest difference between a cut and an uncut model that rounding explains.
 CUT_TOLERANCE = 1e-4
@@ -179,8 +185,7 @@ class SentenceEncoder:
         ids: list[int] = []
         special: list[int] = []
         offsets = [0]
-        for start in range(0, len(texts), TOKENISED_AT_ONCE):
-            some = texts[start : start + TOKENISED_AT_ONCE]
+        for some in self._pieces(texts):
             encoded = tokenizer(
                 [prompt + (text.lower() if lowercase else text).strip() for text in some],
                 truncation=True,
@@ -198,6 +203,21 @@ class SentenceEncoder:
         return Tokens(
             torch.tensor(ids, dtype=torch.int32), ~torch.tensor(special, dtype=torch.bool), torch.tensor(offsets), pad
         )
+
+    def _pieces(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """The texts in order, cut to what the encoder can read, some at a time."""
+        longest = CHARACTERS_PER_TOKEN * (self.pipeline.max_seq_length or MAX_TOKENS)
+        piece: list[str] = []
+        size = 0
+        for text in texts:
+            short = text if len(text) <= longest else text.lstrip()[:longest]
+            if piece and (len(piece) == TOKENISED_AT_ONCE or size + len(short) > CHARACTERS_AT_ONCE):
+                yield piece
+                piece, size = [], 0
+            piece.append(short)
+            size += len(short)
+        if piece:
+            yield piece
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
         batch = tokens.batch(index.cpu()).to(self.device)

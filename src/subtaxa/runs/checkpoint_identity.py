@@ -11,14 +11,13 @@ from typing import Any
 
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.errors import SubtaxaError
-from subtaxa.runs.layout import CHECKPOINT
+from subtaxa.runs.layout import CHECKPOINT, IDENTITY
 from subtaxa.runs.reading import read_json, read_run
-from subtaxa.runs.target import clear_checkpoint
+from subtaxa.runs.target import check_checkpoint, clear_checkpoint, remove_temporary
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
 from subtaxa.settings import RENAMED, Settings
 
-IDENTITY = "identity.json"
 # The arguments of Discovery that are part of the identity, besides the settings.
 ARGUMENTS = ("seed", "categories", "granularity")
 
@@ -40,8 +39,8 @@ def open_checkpoint(
     path = Path(folder)
     identity = _identity(fingerprint(data), settings.to_dict(), arguments)
     file = path / IDENTITY
-    for leftover in path.glob(".*"):  # A process was killed while writing it.
-        leftover.unlink()
+    check_checkpoint(path)
+    remove_temporary(path)
     if file.exists():
         found = read_json(file)
         if not isinstance(found, dict):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from subtaxa.errors import InputError
 from subtaxa.runs.layout import CLUSTERS, FEATURES, MODEL, WORDS
+from subtaxa.runs.manifest import digest_of
 
 
 def digests(folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, WORDS, MODEL)) -> dict[str, str]:
     """The SHA-256 of each file of a run that edits never change, by its path in the folder."""
     found = (path for name in names for path in (folder / name, *sorted((folder / name).rglob("*"))))
     files = [path for path in found if path.is_file() and path.name != "README.md"]
-    return {path.relative_to(folder).as_posix(): _digest(path) for path in files}
+    return {path.relative_to(folder).as_posix(): digest_of(path) for path in files}
 
 
 def verify(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
@@ -31,8 +31,3 @@ def verify(folder: Path, facts: Mapping[str, Any], *names: str) -> None:
             )
         if name not in now and name.partition("/")[0] in names:
             raise InputError(f"{str(folder / name)!r} is missing: the run folder is not complete, run discover again")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

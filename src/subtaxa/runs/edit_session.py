@@ -7,6 +7,7 @@ from pathlib import Path
 from subtaxa.errors import InputError
 from subtaxa.runs import layout, reading
 from subtaxa.runs.load import load_run
+from subtaxa.runs.manifest import digest_of
 from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
@@ -22,7 +23,8 @@ class EditSession:
     """Appends each edit to the log of the run. If another command changes the run meanwhile, the session ends."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.facts = folder, reading.read_run(folder)
+        reading.read_run(folder)
+        self.folder, self.run = folder, digest_of(folder / layout.RUN)
         self.state = load_run(folder)
         self.working, self.log = working_taxonomy(self.state), list(self.state.edits)
 
@@ -45,9 +47,10 @@ class EditSession:
 
     def _check(self) -> None:
         """Refuse a run whose log on disk is not the beginning of ours."""
+        reading.read_run(self.folder)
         path = self.folder / layout.EDITS
         written = read_log(read_limited(path, "replace"), str(path)) if path.exists() else []
-        if written != self.log[: len(written)] or reading.read_run(self.folder) != self.facts:
+        if written != self.log[: len(written)] or digest_of(self.folder / layout.RUN) != self.run:
             raise InputError(
                 f"{str(self.folder)!r} was changed by another command in the meantime: repeat the command to continue"
             )

@@ -16,6 +16,7 @@ run/
   edits-before.jsonl    the edits made before the last `update`, for reading only
   model-int8.onnx       the export for `assign --backend onnx-int8`, once it was used
   model-int8.json       the digests of the model that was exported
+  manifest.json         every file above with its digest: only these are ever removed
   checkpoint/           the state of an unfinished training
 """
 
@@ -41,8 +42,11 @@ TRAINED = "trained.json"
 ONNX_MODEL = "model-int8.onnx"
 ONNX_DIGESTS = "model-int8.json"
 CHECKPOINT = "checkpoint"
+# The file in it that says which run it belongs to.
+IDENTITY = "identity.json"
+MANIFEST = "manifest.json"
 
-# Everything that subtaxa may write into a run folder, and therefore may remove from it.
+# The names of everything that subtaxa writes into a run folder.
 ALL_FILES = frozenset(
     {
         RUN,
@@ -62,5 +66,6 @@ ALL_FILES = frozenset(
         ONNX_MODEL,
         ONNX_DIGESTS,
         CHECKPOINT,
+        MANIFEST,
     }
 )

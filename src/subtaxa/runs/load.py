@@ -22,9 +22,26 @@ from subtaxa.taxonomy.edit_log import read_log
 from subtaxa.taxonomy.editing import apply_log
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
 
+# How often a run is read if another command changes it meanwhile.
+ATTEMPTS = 5
+
 
 def load_run(folder: Path, backend: str = "torch") -> FittedState:
     """The state that was saved in a run folder, edits included. The encoder is loaded when it is first used."""
+    for _ in range(ATTEMPTS):
+        version = reading.version_of(folder)
+        try:
+            state = _load(folder, backend)
+        except InputError:
+            if reading.version_of(folder) == version:
+                raise
+            continue
+        if reading.version_of(folder) == version:
+            return state
+    raise InputError(f"{str(folder)!r} is being changed by another command: wait until it has finished")
+
+
+def _load(folder: Path, backend: str) -> FittedState:
     facts = reading.read_run(folder)
     check_folder(folder / layout.MODEL)
     verify(folder, facts, layout.CLUSTERS, layout.FEATURES)
@@ -61,7 +78,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             calibration=Calibration.from_dict(facts["confidence"]),
             history=list(facts["history"]),
             timings=dict(facts["timings"]),
-            reader=RunReader(folder, features.shape[-1], backend),
+            reader=RunReader(folder, facts, features.shape[-1], backend),
             trained=trained,
             current=trained,
             earlier_edits=read_limited(earlier, "replace") if earlier.exists() else "",
@@ -103,7 +120,17 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
         and set(np.unique(state.labels).tolist()) <= set(ids)
         and set(parents.tolist()) <= set(range(len(state.coarse_labels)))
         and set(known.categories.tolist()) <= set(range(k))
+        and state.coarse_labels == sorted(set(state.coarse_labels))
+        and set(state.data.labels) <= set(state.coarse_labels)
+        and [c.parent for c in state.taxonomy] == [state.coarse_labels[i] for i in parents.tolist()]
+        and set(state.n_categories) <= set(state.coarse_labels)
     )
+    if consistent:
+        for array in (centroids, state.features, state.map, state.confidences):
+            if not np.isfinite(array).all():
+                raise InputError(
+                    f"an array in the run folder {str(folder)!r} holds NaN or infinity: run discover again"
+                )
     if not consistent:
         raise InputError(f"the files in the run folder {str(folder)!r} do not belong together: run discover again")
 

@@ -12,7 +12,8 @@ from subtaxa.encoders.onnx import EXPORT_VERSION, MIN_COSINE, PROBES, OnnxEncode
 from subtaxa.errors import InputError
 from subtaxa.runs.digests import digests
 from subtaxa.runs.layout import MODEL, ONNX_DIGESTS, ONNX_MODEL
-from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.runs.staging import replace_files
+from subtaxa.runtime.folder_lock import try_exclusive
 
 if TYPE_CHECKING:
     from subtaxa.encoders.base import Encoder
@@ -32,10 +33,12 @@ def int8_encoder(encoder: Encoder, folder: Path) -> OnnxEncoder:
             f"the encoder cannot be used with 8-bit weights (the cosine to its own features is {least:.2f}): "
             "leave out --backend onnx-int8"
         )
-    with contextlib.suppress(PermissionError):  # In a read-only run folder the export is used without being saved.
-        write_whole(folder / ONNX_MODEL, graph)
-        note = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
-        write_whole(folder / ONNX_DIGESTS, (json.dumps(note, indent=2) + "\n").encode())
+    note = {"recipe": EXPORT_VERSION, "model": model, "graph": hashlib.sha256(graph).hexdigest()}
+    files = {ONNX_MODEL: graph, ONNX_DIGESTS: (json.dumps(note, indent=2) + "\n").encode()}
+    # The export is used without being saved if the run folder is read-only or full, or is being written.
+    with contextlib.suppress(OSError), try_exclusive(folder) as locked:
+        if locked and digests(folder, [MODEL]) == model:
+            replace_files(folder, files, shown=False)
     return made
 
 

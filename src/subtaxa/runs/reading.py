@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from subtaxa.data.raw_files import MAX_FIELD
 from subtaxa.data.tables import unescape_formula
 from subtaxa.errors import InputError
-from subtaxa.runs import schema
-from subtaxa.runs.layout import ALL_FILES, ASSIGNMENTS, CHECKPOINT, FORMAT, MODEL, RUN, TAXONOMY
+from subtaxa.runs import schema, staging
+from subtaxa.runs.layout import ALL_FILES, ASSIGNMENTS, CHECKPOINT, EDITS, FORMAT, MANIFEST, MODEL, RUN, TAXONOMY
+from subtaxa.runs.manifest import digest_of
 from subtaxa.runtime import json_files
 from subtaxa.taxonomy.categories import Taxonomy
 
@@ -23,6 +24,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     """The content of run.json, or one sentence on why the folder is not a finished run."""
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}: give the folder that discover wrote")
+    staging.recover(folder)
     if not (folder / RUN).is_file():
         unfinished = (folder / CHECKPOINT).exists()
         fix = "it was not finished: run discover again with --resume" if unfinished else f"it has no {RUN}"
@@ -32,14 +34,25 @@ def read_run(folder: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise InputError(f"{str(folder / RUN)!r} was not written by this version of subtaxa: run discover again")
     _check_shape(folder / RUN, facts, schema.RUN)
+    _check_shape(folder / RUN, facts["settings"], schema.SETTINGS)
+    if not 0 <= facts["seed"] < 2**31:
+        raise InputError(f"{str(folder / RUN)!r} is damaged (the seed is {facts['seed']}): run discover again")
     return facts
 
 
+def version_of(folder: Path) -> tuple[str, ...]:
+    """What changes whenever a command changes the run: the digests of the files that describe it."""
+    if not folder.is_dir():
+        return ()
+    staging.recover(folder)
+    return tuple(digest_of(folder / name) if (folder / name).is_file() else "" for name in (MANIFEST, RUN, EDITS))
+
+
 def check_inside(folder: Path) -> None:
-    """Refuse a run with files that are links to elsewhere, or not regular files: edits would write through them."""
+    """Refuse a run with files that are links or not regular files: edits would write through them."""
     for path in map(folder.joinpath, sorted(ALL_FILES)):
-        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{str(path)!r} links to a place outside the run folder: replace the link by a copy")
+        if path.is_symlink():
+            raise InputError(f"{str(path)!r} is a link, which subtaxa does not follow: replace it by a copy")
         if path.exists() and not path.is_file() and path.name not in (MODEL, CHECKPOINT):
             raise InputError(f"{str(path)!r} is not a regular file: run discover again")
 

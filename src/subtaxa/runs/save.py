@@ -20,7 +20,6 @@ from subtaxa.runs import array_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
-from subtaxa.runtime.atomic_files import write_together
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
@@ -31,8 +30,9 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "
 
 
 def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str = "") -> Path:
-    """Write a run folder. It is filled only once all files have been written."""
-    target.check_target(folder, overwrite=overwrite, resume=False)
+    """Write a run folder. An earlier run in it stays whole until all files have been written."""
+    staging.recover(folder)
+    target.check_target(folder, overwrite=overwrite, resume=False, changed=not _is_own(state, folder))
     facts = run_facts(state, command)
     with exclusive(folder), staging.staged(folder) as stage:
         for name, content in _shown(state, facts).items():
@@ -60,15 +60,21 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
 
 
 def save_edits(state: FittedState, folder: Path) -> None:
-    """Update a run folder to the edits of the state: first the log, which counts, then the files that show them."""
+    """Update a run folder to the edits of the state: the log, which counts, together with the files that show it."""
     facts = reading.read_run(folder)
     card = {f"{layout.MODEL}/README.md": model_card(state, facts).encode()}
-    write_together(folder, _edited(state, state.edits) | _shown(state, facts) | card)
+    staging.replace_files(folder, _edited(state, state.edits) | _shown(state, facts) | card)
 
 
 def save_log(state: FittedState, log: Sequence[Edit], folder: Path) -> None:
-    """Write a log of edits to the run folder. The files that show the categories are not updated."""
-    write_together(folder, _edited(state, log))
+    """Write a log of edits to the run folder. The files that show the categories are updated when it is next opened."""
+    staging.replace_files(folder, _edited(state, log), shown=False)
+
+
+def _is_own(state: FittedState, folder: Path) -> bool:
+    """Whether the state was loaded from this very folder."""
+    source = getattr(state.reader, "folder", None)
+    return source is not None and folder.exists() and source.resolve() == folder.resolve()
 
 
 def _edited(state: FittedState, log: Sequence[Edit]) -> dict[str, bytes]:

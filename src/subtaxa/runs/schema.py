@@ -8,6 +8,8 @@ CATEGORY = {"id": int, "parent": str, "name": str, "keywords": [str], "examples"
 CATEGORY |= {"stability?": (float, None), "named?": bool, "namer?": str}
 TAXONOMY = [CATEGORY]
 _CHOICE = {"chosen": int, "low": int, "high": int, "curve": [[float]], "even?": bool}
+# The settings that every command may show. The others are checked when the run is loaded.
+SETTINGS = {"method": str, "encoder": str}
 _FIT = {"temperature": float, "trust": float}
 RUN = {
     "format": int,

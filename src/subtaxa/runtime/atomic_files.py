@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -37,13 +37,3 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file atomically."""
     with whole_file(path) as file:
         file.write(content)
-
-
-def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write several files. All are complete and on disk before the first of them, in their order, is renamed."""
-    with ExitStack() as stack:
-        for name, content in reversed(list(contents.items())):  # The stack closes the last one first.
-            file = stack.enter_context(whole_file(folder / name))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())

@@ -27,6 +27,8 @@ def exclusive(folder: Path, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     check_is_folder(folder)
+    if (folder / LOCK).is_symlink():
+        raise InputError(f"{str(folder / LOCK)!r} is a link: delete it")
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     lock = FileLock(folder.resolve() / LOCK, is_singleton=True)
     if lock.is_locked:
@@ -63,7 +65,16 @@ def try_exclusive(folder: Path) -> Iterator[bool]:
         yield locked
 
 
+def check_encodable(path: str) -> None:
+    """Refuse a path with bytes that are not UTF-8: it could be written, but not named in a file or a report."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the path {path!r} is not valid UTF-8: rename it") from error
+
+
 def check_is_folder(folder: Path) -> None:
-    """Refuse a path that is a file."""
+    """Refuse a path that is a file, or cannot be named."""
+    check_encodable(str(folder))
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file: name a folder for the run")

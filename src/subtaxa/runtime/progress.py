@@ -164,6 +164,8 @@ def progress_for(*, quiet: bool) -> Progress:
     """A bar on a terminal, plain lines elsewhere, nothing if quiet."""
     if quiet:
         return Progress()
+    if sys.stderr is None:  # The shell has closed it.
+        return Progress()
     return RichProgress() if sys.stderr.isatty() else LineProgress()
 
 

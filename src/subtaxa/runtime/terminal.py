@@ -20,9 +20,9 @@ def say(text: str = "", stream: TextIO | None = None) -> None:
     Characters that the stream's encoding lacks are replaced. Of several processes that a launcher started, only the
     first one prints.
     """
-    if not is_first_process():
-        return
     stream = stream or sys.stdout
+    if not is_first_process() or stream is None:  # Python has no stream where the shell has closed it.
+        return
     code = stream.encoding or "utf-8"
     print(printable(text).encode(code, "replace").decode(code), file=stream, flush=True)
 

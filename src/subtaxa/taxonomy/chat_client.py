@@ -9,7 +9,10 @@ import ipaddress
 import itertools
 import json
 import os
+import queue
+import threading
 import time
+from collections.abc import Callable
 from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.error import URLError
@@ -22,6 +25,10 @@ from subtaxa.runtime.version import __version__
 KEY_VARIABLE = "OPENAI_API_KEY"
 # Seconds without any data from the server, which may have to load the model first.
 TIMEOUT = 300.0
+# Seconds for a whole answer, however steadily its bytes arrive.
+DEADLINE = 900.0
+# A count of tokens from this on is not believed.
+MOST_TOKENS = 2**40
 # How often a question is sent while the server is busy or fails.
 ATTEMPTS = 4
 # Seconds before the second attempt. The pause doubles with each further attempt.
@@ -112,15 +119,20 @@ class ChatServer:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         request = Request(self.address, body, headers)  # noqa: S310 - `_parts` lets only http and https pass
-        try:
+
+        def send() -> Reply:
             with self.opener.open(request, timeout=TIMEOUT) as reply:
                 headers = reply.headers
                 retry_after, location = headers.get("Retry-After", ""), headers.get("Location", "")
                 return Reply(reply.status, reply.read(LARGEST), retry_after, location)
+
+        try:
+            return _within(DEADLINE, send)
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
             if isinstance(reason, TimeoutError):
-                raise InputError(f"{self.address} did not answer within {TIMEOUT:g} s: check the server") from error
+                limit = min(TIMEOUT, DEADLINE) if "deadline" not in str(reason) else DEADLINE
+                raise InputError(f"{self.address} did not answer within {limit:g} s: check the server") from error
             raise InputError(
                 f"{self.address} cannot be reached ({reason}): start the server or check --endpoint"
             ) from error
@@ -148,10 +160,34 @@ class ChatServer:
     def _count(self, usage: Any) -> None:
         counts = usage if isinstance(usage, dict) else {}
         sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        if isinstance(sent, int) and isinstance(received, int):
+        if _is_count(sent) and _is_count(received):
             self.tokens = (self.tokens[0] + sent, self.tokens[1] + received)
         else:
             self.uncounted = True
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < MOST_TOKENS
+
+
+def _within(seconds: float, call: Callable[[], Reply]) -> Reply:
+    """The result of a call, or a TimeoutError. A socket's own timeout starts again with every byte that arrives."""
+    done: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put(call())
+        except BaseException as error:
+            done.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        result = done.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError("the deadline has passed") from None
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _parts(endpoint: str) -> SplitResult:

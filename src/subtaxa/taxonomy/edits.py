@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.edit_log import Edit, active_edits
 from subtaxa.taxonomy.splitting import divide
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
+
+# How many characters of a name that does not exist are quoted.
+MAX_QUOTED = 100
 
 
 def create(kind: str, working: WorkingTaxonomy, log: Sequence[Edit], **what: Any) -> Edit:
@@ -62,6 +66,8 @@ def split(working: WorkingTaxonomy, category: int, into: int | None = None) -> E
 
 def rename(working: WorkingTaxonomy, category: int, name: str) -> Edit:
     """The edit that renames a category."""
+    if clean(name) != name:
+        raise InputError(f"the name {name!r} holds a character that no file can hold: type the name again")
     return {
         "do": "rename",
         "category": category,
@@ -92,14 +98,17 @@ def undo(log: Sequence[Edit]) -> Edit:
 
 def find_category(taxonomy: Taxonomy, given: str) -> int:
     """The id of the category that a person gave by id, by name or by label/name."""
-    if given.isascii() and given.isdigit() and any(c.id == int(given) for c in taxonomy):
-        return int(given)
+    number = given.lstrip("0") or "0"  # Compared as text: Python refuses to read numbers of thousands of digits.
+    for category in taxonomy:
+        if given.isascii() and given.isdigit() and str(category.id) == number:
+            return category.id
     same = [c for c in taxonomy if given.casefold() in (c.name.casefold(), f"{c.parent}/{c.name}".casefold())]
     if len(same) == 1:
         return same[0].id
     if same:
         which = " or ".join(f"{c.parent}/{c.name}" for c in same)
         raise InputError(f"{given!r} is the name of {len(same)} categories: use {which}")
+    given = given if len(given) <= MAX_QUOTED else f"{given[:MAX_QUOTED]}…"
     close = difflib.get_close_matches(given, [c.name for c in taxonomy], n=1)
     hint = f"did you mean {close[0]!r}?" if close else "`subtaxa info` lists the categories"
     raise InputError(f"there is no category {given!r}: {hint}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats, Ints, unit
 from subtaxa.taxonomy.categories import Category, Taxonomy
@@ -94,7 +95,7 @@ class WorkingTaxonomy:
 
     def rename(self, category: int, name: str, model: str = "") -> None:
         """Rename a category. A name from a person is final; a name from a language model (`model`) is not."""
-        old, name = self.check(category), " ".join(name.split())
+        old, name = self.check(category), " ".join(clean(name).split())
         if model and old.named:
             raise InputError(f"a person chose the name {old.name!r}: a model may not replace it with {name!r}")
         if not name:

@@ -1,0 +1,258 @@
+"""Kill every command that writes into a run folder at each of its renames and removals, and check that nothing is lost.
+
+    python soak/kill_writes.py
+
+A command runs in a fork that sends itself SIGKILL just before the n-th call of the system that renames, removes or
+creates something. The run must then be whole: the next command opens it, its tables show its log of edits, it has the
+state from before the command or the one after it, and the same command can be repeated. The program prints a Markdown
+table. `make soak` runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+CALLS = ("rename", "replace", "unlink", "rmdir", "mkdir", "open")
+# A new state of the run, without times and dates.
+Snapshot = tuple[Any, ...]
+
+
+class Commands:
+    """A run, and the arguments of each command that changes it."""
+
+    def __init__(self, folder: Path, encoder: str) -> None:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+        from helpers.corpus import planted_corpus
+
+        self.folder = folder
+        self.texts, self.more = folder / "texts.csv", folder / "more.csv"
+        texts, labels, _ = planted_corpus(8)
+        for path, some in ((self.texts, slice(0, 40)), (self.more, slice(40, 48))):
+            with path.open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([("text", "label"), *zip(texts[some], labels[some], strict=True)])
+        fixed = "--epochs 1 --pretrain-epochs 0 --batch-size 16 --neighbours 10 --categories 6 --quiet --encoder"
+        self.discover = ["discover", str(self.texts), *fixed.split(), encoder, "--out"]
+        self.base = folder / "base"
+        run([*self.discover, str(self.base)])
+        run(["rename", str(self.base), "0", "Before", "--quiet"])
+        self.corrections = folder / "corrections.json"
+        fingerprint = json.loads((self.base / "run.json").read_text())["data"]["fingerprint"]
+        correction = {"do": "rename", "category": 2, "name": "Corrected"}
+        content = {"subtaxa corrections": 1, "run": fingerprint, "edits": 1, "corrections": [correction]}
+        self.corrections.write_text(json.dumps(content))
+
+    def all(self) -> dict[str, Callable[[Path], list[str]]]:
+        """The arguments of each command for a run folder."""
+        first, *others = self._siblings()
+        return {
+            "discover --overwrite": lambda out: [*self.discover, str(out), "--seed", "1", "--overwrite"],
+            "update": lambda out: ["update", str(out), str(self.more), "--quiet"],
+            "rename": lambda out: ["rename", str(out), "1", "After", "--quiet"],
+            "merge": lambda out: ["merge", str(out), str(first), str(others[0]), "--quiet"],
+            "split": lambda out: ["split", str(out), str(first), "--into", "2", "--quiet"],
+            "undo": lambda out: ["undo", str(out), "--quiet"],
+            "edit": lambda out: ["edit", str(out), str(self.corrections), "--quiet"],
+            "name": lambda out: ["name", str(out), "--endpoint", "http://localhost:1/v1", "--model", "m", "--quiet"],
+            "assign --backend onnx-int8": lambda out: [
+                *("assign", str(out), str(self.more), "--backend", "onnx-int8", "--overwrite", "--quiet"),
+                *("--out", str(self.folder / "assigned.csv")),
+            ],
+        }
+
+    def _siblings(self) -> list[int]:
+        """The ids of the categories of the label that has most."""
+        groups: dict[str, list[int]] = {}
+        for category in json.loads((self.base / "taxonomy.json").read_text()):
+            groups.setdefault(category["parent"], []).append(category["id"])
+        return max(groups.values(), key=len)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command, which must succeed. `name` asks no server."""
+    from subtaxa.cli.main import main
+    from subtaxa.taxonomy.chat_client import ChatServer
+
+    names = iter(f"named {i}" for i in range(100))
+    ChatServer.ask = lambda self, question: next(names)  # type: ignore[method-assign]
+    out, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        code = main(arguments)
+    if code:
+        raise RuntimeError(f"{' '.join(arguments)} failed: {error.getvalue().strip()}")
+
+
+def forked(work: Callable[[], None]) -> tuple[int, str]:
+    """Do something in a fork. Returns its exit code and, if it failed, why."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            os.write(write, repr(error).encode()[:4000])
+            os._exit(1)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        reason = pipe.read().decode()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), reason
+
+
+def deadly(number: int, folder: Path) -> Callable[[], int]:
+    """Send this process SIGKILL before its n-th change of the folder. Returns a function that counts the changes."""
+    count = [0]
+
+    def wrap(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *given: Any, **named: Any) -> Any:
+            creates = name != "open" or (given and isinstance(given[0], int) and given[0] & os.O_CREAT)
+            inside = named.get("dir_fd") is not None or str(path).startswith(str(folder))
+            if creates and inside:
+                count[0] += 1
+                if count[0] == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return real(path, *given, **named)
+
+        return call
+
+    for name in CALLS:
+        setattr(os, name, wrap(name, getattr(os, name)))
+    return lambda: count[0]
+
+
+def snapshot(folder: Path) -> Snapshot:
+    """The state of a run, after checking that its files agree with each other."""
+    from subtaxa.runs.load import load_run
+    from subtaxa.runs.manifest import first_foreign, shows_log
+
+    run(["info", str(folder)])
+    state = load_run(folder)
+    with (folder / "categories.csv").open(newline="", encoding="utf-8") as file:
+        shown = {(int(row["category_id"]), row["category"], int(row["size"])) for row in csv.DictReader(file)}
+    if shown != {(c.id, c.name, c.size) for c in state.taxonomy}:
+        raise RuntimeError("categories.csv does not show the categories of the run")
+    with (folder / "assignments.csv").open(newline="", encoding="utf-8") as file:
+        if [int(row["category_id"]) for row in csv.DictReader(file)] != state.labels.tolist():
+            raise RuntimeError("assignments.csv does not show the categories of the texts")
+    if not shows_log(folder):
+        raise RuntimeError("the tables do not show the log of edits")
+    if (foreign := first_foreign(folder)) is not None:
+        raise RuntimeError(f"{foreign} is not in the manifest")
+    categories = tuple((c.id, c.name, c.size) for c in state.taxonomy)
+    return (state.request.seed, len(state.data), categories, len(state.edits), state.features.sum().item())
+
+
+class Trials:
+    """Kills one command at one call after the other."""
+
+    def __init__(self, commands: Commands, name: str) -> None:
+        self.commands, self.name, self.arguments = commands, name, commands.all()[name]
+        self.old = self._snapshot(commands.base)
+        whole = self._copy("whole")
+        self.calls = self._count(whole)
+        self.new = self._snapshot(whole)
+
+    def _copy(self, name: str) -> Path:
+        target = self.commands.folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        return Path(shutil.copytree(self.commands.base, target))
+
+    def _snapshot(self, folder: Path) -> Snapshot:
+        kept: Path = self.commands.folder / "snapshot"
+        code, why = forked(lambda: kept.write_text(repr(snapshot(folder))) and None)
+        if code:
+            raise RuntimeError(why)
+        return (kept.read_text(),)
+
+    def _count(self, folder: Path) -> int:
+        kept = self.commands.folder / "count"
+
+        def work() -> None:
+            count = deadly(0, folder)
+            run(self.arguments(folder))
+            kept.write_text(str(count()))
+
+        code, why = forked(work)
+        if code:
+            raise RuntimeError(why)
+        return int(kept.read_text())
+
+    def kill(self, number: int) -> str:
+        """Kill the command before its n-th change. Returns "old", "new" or "between", or raises what went wrong."""
+        folder = self._copy("run")
+
+        def work() -> None:
+            deadly(number, folder)
+            run(self.arguments(folder))
+
+        code, why = forked(work)
+        if code != -signal.SIGKILL:
+            raise RuntimeError(f"it was not killed: {code} {why}")
+        found = self._snapshot(folder)
+        if found not in (self.old, self.new) and self.name != "name":  # Each name is saved by itself.
+            raise RuntimeError(f"neither the old state nor the new one: {found}")
+        code, why = forked(lambda: run(self.arguments(folder)))
+        if code and not (found == self.new and self.name in ("merge", "edit", "undo")):  # It was done already.
+            raise RuntimeError(f"the command cannot be repeated: {why}")
+        self._snapshot(folder)
+        return "old" if found == self.old else "new" if found == self.new else "between"
+
+
+def campaign(
+    folder: Path, encoder: str, kills: int, rng: random.Random
+) -> list[tuple[str, int, dict[str, int], list[str]]]:
+    """For each command: its name, the number of its changes, how often each state was found, and what went wrong."""
+    commands = Commands(folder, encoder)
+    trials = [Trials(commands, name) for name in commands.all()]
+    share = -(-kills // len(trials))
+    rows = []
+    for trial in trials:
+        numbers = range(1, trial.calls + 1)
+        chosen = numbers if len(numbers) <= share else sorted(rng.sample(numbers, share))
+        states, wrong = {"old": 0, "new": 0, "between": 0}, []
+        for number in chosen:
+            try:
+                states[trial.kill(number)] += 1
+            except RuntimeError as error:
+                wrong.append(f"{trial.name}, killed at change {number} of {trial.calls}: {error}")
+        rows.append((trial.name, trial.calls, states, wrong))
+        print(trial.name, trial.calls, states, wrong, file=sys.stderr, flush=True)
+    return rows
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--kills", type=int, default=200, help="number of kills (default: 200)")
+    options.add_argument("--seed", type=int, default=0)
+    given = options.parse_args()
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from helpers.tiny_encoder import make_tiny_encoder
+
+    with tempfile.TemporaryDirectory(prefix="subtaxa-kill-writes-") as name:
+        (Path(name) / "tiny").mkdir()
+        rows = campaign(Path(name), make_tiny_encoder(Path(name) / "tiny"), given.kills, random.Random(given.seed))
+    print("| command | changes of the folder | kills | old state | new state | between |\n|---|---|---|---|---|---|")
+    for command, calls, states, wrong in rows:
+        kills = sum(states.values()) + len(wrong)
+        print(f"| {command} | {calls} | {kills} | {states['old']} | {states['new']} | {states['between']} |")
+    failures = [line for *_, wrong in rows for line in wrong]
+    print(f"\n{sum(sum(states.values()) for _, _, states, _ in rows)} kills, {len(failures)} of them with a loss.")
+    for line in failures:
+        print(f"- FAILED: {line}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
