@@ -58,7 +58,8 @@ def fit_state(
     trained = _train(prepared, encoded, request.seed, folder, engine, progress)
     found = _find_categories(prepared, trained, request, progress)
     calibrated = _calibrate(prepared, trained, found, request.seed, progress)
-    described = _describe(prepared, trained, found, calibrated, progress)
+    reader = MemoryReader(encoded.encoder, trained.vocabulary)
+    described = _describe(prepared, trained, found, calibrated, reader, progress)
     positions = text_map(trained.features, request.seed, progress)
     categorisation = _categorise(prepared, trained, described, calibrated.calibration)
     return FittedState(
@@ -72,7 +73,7 @@ def fit_state(
         calibration=calibrated.calibration,
         history=trained.history,
         timings=dict(progress.timings),
-        reader=MemoryReader(encoded.encoder, trained.vocabulary),
+        reader=reader,
         trained=categorisation,
         current=categorisation,
     )
@@ -206,7 +207,12 @@ def _calibrate(prepared: _Prepared, trained: _Trained, found: _Found, seed: int,
 
 
 def _describe(
-    prepared: _Prepared, trained: _Trained, found: _Found, calibrated: _Calibrated, progress: Progress
+    prepared: _Prepared,
+    trained: _Trained,
+    found: _Found,
+    calibrated: _Calibrated,
+    reader: MemoryReader,
+    progress: Progress,
 ) -> Description:
     with progress.step("Naming the categories"):
         return describe(
@@ -216,6 +222,7 @@ def _describe(
             prepared.label_names,
             found.clusters,
             calibrated.stability,
+            reader.embed,
         )
 
 

@@ -58,7 +58,8 @@ def test_frame_has_a_row_for_each_category() -> None:
     frame = TAXONOMY.to_frame()
     assert frame.index.tolist() == [0, 1, 2, 3, 4]
     assert frame.index.name == "id"
-    assert frame.columns.tolist() == ["parent", "name", "keywords", "examples", "size", "stability", "named", "namer"]
+    columns = ["parent", "name", "keywords", "examples", "size", "stability", "named", "namer", "difference"]
+    assert frame.columns.tolist() == columns
     assert frame.loc[1, "name"] == "double charge"
     assert frame["size"].sum() == 23
     assert frame.loc[0, "keywords"] == ("refund", "money back")

@@ -1,17 +1,19 @@
-"""Names: scores computed by hand, different names for siblings, and all scripts and unusual texts."""
+"""Names: phrases that tell siblings apart, unique and tidy, in all scripts, in flat lists and trees."""
 
 from __future__ import annotations
 
-import math
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from helpers.planted import unit_rows
 
-from subtaxa.taxonomy.naming import EXAMPLES, KEYWORDS, STOP_WORDS, Words, class_tfidf, name_categories, representatives
+from subtaxa.runtime.arrays import Floats, unit
+from subtaxa.taxonomy.function_words import STOP_WORDS
+from subtaxa.taxonomy.naming import KEYWORDS, Words, fresh_name, name_categories, name_nodes
+from subtaxa.taxonomy.nodes import Nodes
 
-LONGEST = 80
+LONGEST = 45  # 40 characters, and a number where names would be equal
 
 
 def named(*categories: list[str], parents: list[int] | None = None) -> list[Words]:
@@ -23,38 +25,6 @@ def named(*categories: list[str], parents: list[int] | None = None) -> list[Word
 
 def words_of(found: list[Words]) -> set[str]:
     return {word for words in found for phrase in words.keywords for word in phrase.split()}
-
-
-def test_class_tfidf_by_hand() -> None:
-    """Class 0 has two texts, class 1 has one. tf is the share of texts, idf is log(1 + 2 / Σ shares).
-
-    Phrases of two words count 1.4 times.
-    """
-    phrases, scores = class_tfidf(["red apple", "Red pear", "blue apple"], np.array([0, 0, 1]), 2)
-    found = {phrase: scores[:, i].tolist() for i, phrase in enumerate(phrases.tolist())}
-    assert found == {
-        "red": pytest.approx([math.log(3), 0]),
-        "apple": pytest.approx([0.5 * math.log(1 + 2 / 1.5), math.log(1 + 2 / 1.5)]),
-        "pear": pytest.approx([0.5 * math.log(5), 0]),
-        "blue": pytest.approx([0, math.log(3)]),
-        "red apple": pytest.approx([1.4 * 0.5 * math.log(5), 0]),
-        "red pear": pytest.approx([1.4 * 0.5 * math.log(5), 0]),
-        "blue apple": pytest.approx([0, 1.4 * math.log(3)]),
-    }
-
-
-def test_a_phrase_counts_once_per_text_and_three_words_have_weight_1_8() -> None:
-    phrases, scores = class_tfidf(["spam spam spam eggs ham", "tea"], np.array([0, 1]), 2)
-    found = dict(zip(phrases.tolist(), scores[0].tolist(), strict=True))
-    assert found["spam"] == pytest.approx(math.log(3))
-    assert found["spam eggs ham"] == pytest.approx(1.8 * math.log(3))
-
-
-def test_large_classes_do_not_dominate_small_ones() -> None:
-    """The share of a class's texts counts, not the number of texts."""
-    phrases, scores = class_tfidf(["cat"] * 40 + ["dog"], np.array([0] * 40 + [1]), 2)
-    assert phrases.tolist() == ["cat", "dog"]
-    assert scores[0, 0] == pytest.approx(scores[1, 1])
 
 
 def test_the_name_consists_of_distinctive_words() -> None:
@@ -209,20 +179,137 @@ def test_among_many_texts_a_word_must_occur_twice() -> None:
     assert named(rows, ["password reset"] * 5)[0].keywords == ("parcel",)
 
 
-def test_representatives_are_distinct_and_nearest_first() -> None:
-    angles = np.deg2rad([50.0, 10.0, 0.0, 30.0, 10.0, 20.0, 40.0, 60.0])
-    features = unit_rows(np.stack([np.cos(angles), np.sin(angles)], 1))
-    texts = ["50", "10", "0", "30", "10", "20", "40", "60"]
-    centre = np.array([1.0, 0.0], dtype=np.float32)
-    assert representatives(texts, features, np.arange(8), centre) == ("0", "10", "20", "30", "40")
-    assert representatives(texts, features, np.array([7, 4, 1]), centre) == ("10", "60")
-    assert representatives(texts, features, np.array([], dtype=np.int64), centre) == ()
+WORDS = "reset my password please forgot lost parcel late where is order refund money back card declined why was"
 
 
-def test_representatives_skip_copies_of_one_text() -> None:
-    """A canned message that occurs often near the centroid is one example, not all of them."""
-    texts = ["canned"] * 200 + [f"other {i}" for i in range(10)]
-    features = unit_rows(np.array([[1.0, 0.0]] * 200 + [[1.0, 0.1 * (i + 1)] for i in range(10)]))
-    found = representatives(texts, features, np.arange(210), np.array([1.0, 0.0], dtype=np.float32))
-    assert found == ("canned", "other 0", "other 1", "other 2", "other 3")
-    assert len(found) == EXAMPLES
+def bag(texts: Sequence[str]) -> Floats:
+    """An encoder for tests: the words of a text, as a unit vector."""
+    rows = np.array([[float(word in text.lower().split()) for word in WORDS.split()] for text in texts])
+    return unit(rows + 1e-6)
+
+
+SUPPORT = (
+    ["please reset my password", "I want to reset my password", "reset my password now", "forgot my password"],
+    ["my parcel is late", "the parcel is late again", "why is my parcel late", "late parcel"],
+    ["why was my card declined", "card declined again", "they say card declined", "my card was declined"],
+)
+
+
+def support_names(order: Sequence[int] | None = None) -> list[str]:
+    texts = [text for category in SUPPORT for text in category]
+    assignment = np.repeat(np.arange(3), 4)
+    chosen = np.arange(12) if order is None else np.array(order)
+    texts, assignment = [texts[i] for i in chosen], assignment[chosen]
+    found = name_categories(texts, assignment, np.zeros(3, dtype=np.int64), bag(texts), bag)
+    return [words.name for words in found]
+
+
+def test_a_phrase_that_is_near_the_centroid_becomes_the_name() -> None:
+    names = support_names()
+    assert names[0] == "reset my password"
+    assert "parcel" in names[1]
+    assert names[2] == "card declined"
+
+
+def test_names_do_not_depend_on_the_order_of_the_texts() -> None:
+    assert support_names(np.random.default_rng(3).permutation(12).tolist()) == support_names()
+
+
+def test_each_phrase_is_embedded_once_and_in_one_batch() -> None:
+    batches: list[list[str]] = []
+
+    def embed(texts: Sequence[str]) -> Floats:
+        batches.append(list(texts))
+        return bag(texts)
+
+    texts = [text for category in SUPPORT for text in category]
+    name_categories(texts, np.repeat(np.arange(3), 4), np.zeros(3, dtype=np.int64), bag(texts), embed)
+    assert len(batches) == 1
+    assert len(batches[0]) == len(set(batches[0]))
+
+
+def test_only_wanted_categories_get_a_name_and_all_get_keywords() -> None:
+    texts = [text for category in SUPPORT for text in category]
+    found = name_categories(texts, np.repeat(np.arange(3), 4), np.zeros(3, dtype=np.int64), wanted=[1])
+    assert [bool(words.name) for words in found] == [False, True, False]
+    assert all(words.keywords for words in found)
+
+
+def test_no_article_is_at_the_end_but_a_word_that_distinguishes_is() -> None:
+    """ "off" and "on" are function words, but they tell these two categories apart."""
+    things = ["lights", "heating", "fan", "socket", "lamp", "radio", "oven", "boiler"]
+    found = named(
+        [f"please turn off the {thing}" for thing in things],
+        [f"please turn on the {thing}" for thing in things],
+        [f"where is the {thing}" for thing in things],
+    )
+    assert found[0].name.startswith("turn off")
+    assert found[1].name.startswith("turn on")
+    assert not any(words.name.split()[-1] == "the" for words in found)
+
+
+def test_acronyms_and_names_are_written_as_most_people_write_them() -> None:
+    found = named(
+        ["my PIN code is wrong", "the PIN code fails", "Pin code?", "new PIN code"],
+        ["My parcel is late", "The parcel", "Parcel late", "a late parcel"],
+    )
+    assert found[0].name == "PIN code"
+    assert found[1].name == found[1].name.lower()
+
+
+def test_no_number_and_no_address_is_in_a_name() -> None:
+    found = named(
+        ["order 12345 of anna.smith@example.com arrived broken", "order 777 arrived broken see https://x.org/broken"],
+        ["parcel AB123 to @bob is lost #lost", "parcel CD456 is lost"],
+    )
+    for words in found:
+        text = " ".join((words.name, *words.keywords))
+        assert not any(char.isdigit() for char in text)
+        assert not any(word in text for word in ("anna", "smith", "example", "https", "bob"))
+
+
+def test_a_name_that_one_of_many_texts_has_is_not_used() -> None:
+    texts = ["parcel late"] * 30 + ["Rumpelstiltskin Grimm parcel"]
+    found = named(texts, ["password reset"] * 30)
+    assert "rumpelstiltskin" not in " ".join((found[0].name, *found[0].keywords)).lower()
+
+
+def test_function_words_of_another_language_are_found_in_the_corpus() -> None:
+    """Articles that all categories use do not stand at an end of a name."""
+    things = [["passwort", "kennwort"], ["paket", "päckchen"], ["rechnung", "mahnung"], ["karte", "kreditkarte"]]
+    found = named(*[[f"ich habe der {a} für die", f"für die {b} habe der"] * 8 for a, b in things])
+    assert [words.name in pair for words, pair in zip(found, things, strict=True)] == [True] * 4
+
+
+def test_nodes_of_a_tree_are_named_by_what_their_children_share() -> None:
+    """Parts 0 and 1 are both about cards, 2 and 3 about parcels. Node 4 joins the first two, 5 the others, 6 all."""
+    parts = [
+        ["card declined today", "card declined again", "my card declined"],
+        ["card lost today", "card lost again", "my card lost"],
+        ["parcel late today", "parcel late again", "my parcel late"],
+        ["parcel broken today", "parcel broken again", "my parcel broken"],
+    ]
+    texts = [text for part in parts for text in part]
+    nodes = Nodes.tree(np.array([[0, 1], [2, 3], [4, 5]]), np.zeros(4, dtype=np.int64))
+    found = name_nodes(texts, np.repeat(np.arange(4), 3), nodes)
+    names = [words.name for words in found]
+    assert [("declined" in names[0]), ("lost" in names[1]), ("late" in names[2]), ("broken" in names[3])] == [True] * 4
+    assert "card" in names[4]
+    assert not any(word in names[4] for word in ("declined", "lost", "parcel"))
+    assert "parcel" in names[5]
+    assert len(set(names[:6])) == 6
+
+
+def test_the_name_of_a_node_does_not_depend_on_nodes_elsewhere_in_the_tree() -> None:
+    """Joining parts 2 and 3 in another order changes nothing for parts 0 and 1 and their union."""
+    texts = [f"{what} {when}" for what in ("card declined", "card lost", "parcel late", "door open") for when in "abc"]
+    texts = [text.replace(" a", " today").replace(" b", " again").replace(" c", " now") for text in texts]
+    parts = np.repeat(np.arange(4), 3)
+    labels = np.zeros(4, dtype=np.int64)
+    one = name_nodes(texts, parts, Nodes.tree(np.array([[0, 1], [2, 3], [4, 5]]), labels))
+    other = name_nodes(texts, parts, Nodes.tree(np.array([[2, 3], [0, 1], [5, 4]]), labels))
+    assert [one[i] for i in (0, 1, 4)] == [other[i] for i in (0, 1, 5)]
+
+
+def test_a_fresh_name_differs_not_only_in_capitals() -> None:
+    assert fresh_name("Refund", {"refund", "refund (2)"}) == "Refund (3)"

@@ -58,6 +58,7 @@ def _content(content: Content) -> dict[str, Any]:
                 "name": shorten(c.name, 120),
                 "namer": "you" if c.named else shorten(c.namer, 60) if c.namer else "",
                 "keywords": [shorten(word, 60) for word in c.keywords],
+                "difference": shorten(c.difference, 200),
                 "examples": [shorten(text) for text in c.examples],
                 "stability": c.stability,
                 "confused": [[int(i), round(float(p), 3)] for i, p in content.confused.get(c.id, ())],

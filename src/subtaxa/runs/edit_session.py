@@ -12,7 +12,7 @@ from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.edit_log import Edit, apply, log_entry, read_log
+from subtaxa.taxonomy.edit_log import Edit, apply_new, read_log
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 
 # Seconds to wait for another command that uses the run.
@@ -30,8 +30,7 @@ class EditSession:
 
     def add(self, edit: Edit) -> None:
         """Apply an edit and write it to the log of the run."""
-        apply(self.working, edit)
-        self.log.append(log_entry(edit, self.log))
+        self.log.append(apply_new(self.working, edit, self.log))
         with exclusive(self.folder, WAIT):
             self._check()
             save_log(self.state, self.log, self.folder)

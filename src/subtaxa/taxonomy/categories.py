@@ -29,7 +29,7 @@ class Category:
     keywords : tuple of str
         The words that distinguish the category from the others of its label.
     examples : tuple of str
-        The texts nearest to its centroid.
+        Three to five different texts near its centroid.
     size : int
         The number of texts.
     stability : float, optional
@@ -38,6 +38,8 @@ class Category:
         Whether a person gave the name. Nothing overwrites such a name.
     namer : str, default=""
         The language model that gave the name, if one did.
+    difference : str, default=""
+        One line that tells the category from the most similar one of its label.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Category:
     stability: float | None = None
     named: bool = False
     namer: str = ""
+    difference: str = ""
 
 
 @dataclass(frozen=True)
@@ -274,6 +277,7 @@ class Taxonomy(Sequence[Category]):
                     stability=None if row.get("stability") is None else float(row["stability"]),
                     named=bool(row.get("named")),
                     namer=str(row.get("namer") or ""),
+                    difference=str(row.get("difference") or ""),
                 )
                 for row in rows
             )

@@ -52,8 +52,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
         try:
             for what in _as_edits(working, _checked(correction)):
                 edit = edits.create(what.pop("do"), working, log, **what)
-                edit_log.apply(working, edit)
-                log.append(edit_log.log_entry(edit, log))
+                log.append(edit_log.apply_new(working, edit, log))
         except InputError as error:
             raise InputError(f"correction {number} of {str(path)!r} cannot be applied, so none was: {error}") from error
     new = log[len(state.edits) :]

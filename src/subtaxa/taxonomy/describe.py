@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.taxonomy.categories import Category, Taxonomy
-from subtaxa.taxonomy.naming import name_categories, representatives
+from subtaxa.taxonomy.examples import differences, representatives
+from subtaxa.taxonomy.naming import Embed, name_categories
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,35 @@ def describe(
     names: Sequence[str],
     clusters: Clusters,
     stability: NDArray[np.float64],
+    embed: Embed | None = None,
 ) -> Description:
-    """Name the clusters and number them by label and then by decreasing size. Clusters without texts are dropped."""
+    """Name the clusters and number them by label and then by decreasing size. Clusters without texts are dropped.
+
+    `embed` computes the features of phrases, comparable with those of the texts.
+    """
     assignment = clusters.nearest(features, labels)
     sizes = np.bincount(assignment, minlength=len(clusters))
     rank = np.lexsort((np.arange(len(sizes)), -sizes, clusters.parents))
     rank = rank[sizes[rank] > 0]
     clusters = Clusters(clusters.centroids[rank], clusters.parents[rank])
     assignment = clusters.nearest(features, labels)
-    words = name_categories(texts, assignment, clusters.parents)
+    words = name_categories(texts, assignment, clusters.parents, features, embed)
+    lines = differences([w.name for w in words], [w.keywords for w in words], clusters.centroids, clusters.parents)
     found = []
     for i, parent in enumerate(clusters.parents):
         members = np.flatnonzero(assignment == i)
         examples = representatives(texts, features, members, clusters.centroids[i])
         stable = round(float(stability[rank[i]]), 4)
-        found.append(Category(i, names[parent], words[i].name, words[i].keywords, examples, len(members), stable))
+        found.append(
+            Category(
+                id=i,
+                parent=names[parent],
+                name=words[i].name,
+                keywords=words[i].keywords,
+                examples=examples,
+                size=len(members),
+                stability=stable,
+                difference=lines[i],
+            )
+        )
     return Description(clusters, assignment, Taxonomy(tuple(found)))

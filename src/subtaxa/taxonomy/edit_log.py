@@ -20,10 +20,12 @@ from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 Edit = dict[str, Any]
 
+# The names that categories got when the edit was made. Replaying it needs no encoder.
+NAMES = [{"id": int, "name": str}]
 # The fields of each kind of edit, besides its number and its description.
 FIELDS: dict[str, dict[str, Any]] = {
-    "merge": {"categories": [int]},
-    "split": {"category": int, "parts": [{"id": int, "rows": [int]}]},
+    "merge": {"categories": [int], "names?": NAMES},
+    "split": {"category": int, "parts": [{"id": int, "rows": [int]}], "names?": NAMES},
     "rename": {"category": int, "name": str},
     "name": {"category": int, "name": str, "by": str},
     "move": {"rows": [int], "to": int},
@@ -59,16 +61,26 @@ def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
 
 def apply(working: WorkingTaxonomy, edit: Edit) -> None:
     """Apply one line of the log."""
+    names = {named["id"]: named["name"] for named in edit.get("names", ())}
     if edit["do"] == "merge":
-        working.merge(edit["categories"])
+        working.merge(edit["categories"], names)
     elif edit["do"] == "split":
-        working.split(edit["category"], {part["id"]: part["rows"] for part in edit["parts"]})
+        working.split(edit["category"], {part["id"]: part["rows"] for part in edit["parts"]}, names)
     elif edit["do"] == "rename":
         working.rename(edit["category"], edit["name"])
     elif edit["do"] == "name":
         working.rename(edit["category"], edit["name"], edit["by"])
     elif edit["do"] == "move":
         working.move(edit["rows"], edit["to"])
+
+
+def apply_new(working: WorkingTaxonomy, edit: Edit, log: Sequence[Edit]) -> Edit:
+    """Apply a new edit. Returns it as the next entry of the log, with the names that it led to."""
+    apply(working, edit)
+    ids = {"merge": edit.get("categories", ())[:1], "split": [part["id"] for part in edit.get("parts", ())]}
+    found = [working.categories[i] for i in ids.get(edit["do"], ())]
+    names = [{"id": c.id, "name": c.name} for c in found if not c.named]
+    return log_entry({**edit, "names": names} if names else edit, log)
 
 
 def log_entry(edit: Edit, log: Sequence[Edit]) -> Edit:

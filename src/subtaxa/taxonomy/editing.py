@@ -18,8 +18,9 @@ from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 def edit(state: FittedState, kind: str, **what: Any) -> None:
     """Apply one edit to the state, or refuse it and change nothing."""
-    entry = edits.create(kind, working_taxonomy(state), state.edits, **what)
-    apply_log(state, [*state.edits, edit_log.log_entry(entry, state.edits)])
+    working = working_taxonomy(state)
+    new = edits.create(kind, working, state.edits, **what)
+    apply_log(state, [*state.edits, edit_log.apply_new(working, new, state.edits)])
 
 
 def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
@@ -30,7 +31,9 @@ def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
 
 def working_taxonomy(state: FittedState) -> WorkingTaxonomy:
     """A copy of the categories and their texts, edits included, that can be changed."""
-    return edit_log.replay(_before_edits(state), state.edits)
+    working = edit_log.replay(_before_edits(state), state.edits)
+    working.embed = state.reader.embed
+    return working
 
 
 def rebase(state: FittedState, working: WorkingTaxonomy, data: CoarseTexts, text_map: Floats) -> None:

@@ -11,7 +11,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from subtaxa.taxonomy.categories import Category
-from subtaxa.taxonomy.naming import EXAMPLES, fresh_name
+from subtaxa.taxonomy.examples import EXAMPLES
+from subtaxa.taxonomy.naming import fresh_name
 
 # The longest name, in characters.
 LENGTH = 60

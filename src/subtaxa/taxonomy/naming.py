@@ -1,140 +1,285 @@
-"""Names and keywords from class-based TF-IDF: the words that distinguish a category from its siblings."""
+"""Names and keywords: phrases in the users' own words that are typical of a node and tell it from its competitors.
+
+A node is a category, or a set of categories in a tree. Texts are counted once, in the parts that nodes consist of. The
+name of a node depends on its own texts and on its competitors, so it is the same in every cut of a tree.
+
+n texts, P parts, G nodes, V phrases, D dimensions.
+"""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+from scipy.sparse import csr_matrix, diags
 
-from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.arrays import Floats, Ints, means, unit
+from subtaxa.taxonomy.function_words import function_words
+from subtaxa.taxonomy.nodes import Nodes
+from subtaxa.taxonomy.phrases import Phrases, count_phrases
+
+Embed = Callable[[Sequence[str]], Floats]
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 KEYWORDS = 8
-EXAMPLES = 5
-NAME_LENGTH = 40
-# Phrases are added to a name until it has this many words.
-NAME_WORDS = 3
-# Only this many characters of each text are used.
-MAX_TEXT_LENGTH = 2000
-
-# Words that say nothing about a topic and are missing from scikit-learn's list: contractions and polite phrases.
-CHATTER = """
-ain't aren't can't cannot couldn't didn't doesn't don't dont hadn't hasn't haven't he'd he's i'd i'll i'm i've im
-isn't it'd it'll it's ive let's she's that's there's they're they've wasn't we'd we'll we're we've weren't what's
-where's who's won't wont wouldn't you'd you'll you're you've u ur pls plz ok okay hi hey hello dear thanks thank thx
-please sorry just really still got get gets getting want wants wanted need needs needed know like would could also
-tell say said says does did doing going gonna make one something anything thing things way let use used using come
-"""
-STOP_WORDS = frozenset(ENGLISH_STOP_WORDS) | frozenset(CHATTER.split())
-# A word begins with a letter and continues with letters, digits and the combining marks of Hindi, Thai or decomposed
-# Latin. Chinese and Japanese are written without spaces, so two characters at a time count as a word.
-MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
-WORD = re.compile(rf"[぀-ヿ㐀-鿿]{{1,2}}|(?<!\w)[^\W\d_](?:[\w{MARKS}]|['’-](?=\w))*")
+# The number of phrases of each node that are embedded, and of all nodes together.
+SHORTLIST, MAX_EMBEDDED = 60, 12_000
+# A phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
+MIN_SHARE = 0.02
+ENOUGH_TEXTS = 10
+# A function word may begin or end a name if it is this many times as frequent as in the node and its competitors
+# together ("turn off"), and occurs in at least this share of the texts.
+MIN_LIFT, MIN_END_SHARE = 2.0, 0.1
+# The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
+GAP, LARGEST_GAP = 1.5, 0.05
+FREQUENCY, MORE_ELSEWHERE = 0.01, 0.05
+ONE_WORD, FUNCTION_WORD, STRONG = 0.08, 0.05, 0.7
+# Added to shares, so that phrases absent from a competitor can be compared.
+SMOOTH = 0.01
 
 
 @dataclass(frozen=True)
 class Words:
-    """The name of a category and its keywords."""
+    """The name of a node and its keywords."""
 
     name: str
     keywords: tuple[str, ...]
 
 
-def name_categories(texts: Sequence[str], assignment: Ints, parents: Ints) -> list[Words]:
-    """A name and keywords for each category. No two categories of one label share a name."""
-    named: list[Words | None] = [None] * len(parents)
-    for parent in np.unique(parents):
-        children = np.flatnonzero(parents == parent)
-        # The only category of a label has no siblings, so it is compared with all other texts.
-        members = np.flatnonzero(np.isin(assignment, children)) if len(children) > 1 else np.arange(len(texts))
-        local = np.searchsorted(children, assignment[members])
-        if len(children) == 1:
-            local = (assignment[members] != children[0]).astype(np.int64)
-        phrases, scores = class_tfidf([texts[i] for i in members.tolist()], local, int(local.max()) + 1)
-        taken: set[str] = set()
-        for row, child in enumerate(children):
-            keywords = _distinct(phrases, scores[row])
-            name = _name(keywords, taken) or fresh_name(f"category {row + 1}", taken)
-            taken.add(name)
-            named[child] = Words(name, keywords)
-    return [words for words in named if words is not None]
+def name_categories(
+    texts: Sequence[str],
+    assignment: Ints,
+    parents: Ints,
+    features: Floats | None = None,
+    embed: Embed | None = None,
+    wanted: Collection[int] | None = None,
+) -> list[Words]:
+    """A name and keywords for each category. No two categories of one label share a name. See `name_nodes`."""
+    return name_nodes(texts, assignment, Nodes.flat(parents), features, embed, wanted)
 
 
-def class_tfidf(texts: Sequence[str], classes: Ints, n_classes: int) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
-    """Phrases of one to three words and their class-based TF-IDF (C, V).
+def name_nodes(
+    texts: Sequence[str],
+    parts: Ints,
+    nodes: Nodes,
+    features: Floats | None = None,
+    embed: Embed | None = None,
+    wanted: Collection[int] | None = None,
+) -> list[Words]:
+    """A name and keywords for each node (G).
 
-    tf is the share of a class's texts that contain the phrase, so that large classes and long texts do not dominate.
-    idf is log(1 + C / sum of the shares).
+    No two nodes share a name if they belong to one label and have no text in common. `parts` (n,) has the part of each
+    text. `embed` computes the features of phrases, comparable with the `features` (n, D) of the texts; without it,
+    names are chosen by frequencies alone. Nodes that are not `wanted` get an empty name.
     """
-    fewest = 1 if len(texts) < 50 else 2
-    counter = CountVectorizer(analyzer=_phrases, binary=True, min_df=fewest, max_features=50_000, dtype=np.float32)
-    try:
-        counts = counter.fit_transform(texts)  # (n, V)
-    except ValueError:  # No text contains a word.
-        return np.empty(0, dtype=np.str_), np.empty((n_classes, 0))
-    sizes = np.bincount(classes, minlength=n_classes)
-    shares = np.stack([np.asarray(counts[classes == c].sum(0)).ravel() for c in range(n_classes)])
-    shares = shares / np.maximum(sizes, 1)[:, None]  # (C, V)
-    idf = np.log1p(n_classes / np.maximum(shares.sum(0), 1e-12))
-    phrases = counter.get_feature_names_out().astype(str)
-    length = np.array([phrase.count(" ") for phrase in phrases])
-    return phrases, shares * idf * (1.0 + 0.4 * length)
+    corpus = _Corpus(count_phrases(texts, parts, nodes.n_parts), np.bincount(parts, minlength=nodes.n_parts), nodes)
+    found = [corpus.candidates(node) for node in range(len(nodes))]
+    chosen = list(range(len(nodes))) if wanted is None else sorted(wanted)
+    similarity = None
+    if embed is not None and features is not None and any(len(found[node].phrases) for node in chosen):
+        similarity = _Similarity.of([found[node].phrases for node in chosen], corpus, features, parts, embed)
+    names = [""] * len(nodes)
+    # Large nodes choose first. Equal ones are told apart by their number.
+    for node in sorted(chosen, key=lambda node: (-corpus.sizes[node], node)):
+        candidates = found[node]
+        scores = corpus.scores(node, candidates, similarity)
+        taken = {names[other].casefold() for other in corpus.nodes.conflicts(node)} - {""}
+        names[node] = _best(corpus, candidates, scores, taken, f"category {1 + nodes.place(node)}")
+    return [Words(names[node], corpus.keywords(node)) for node in range(len(nodes))]
 
 
-def representatives(texts: Sequence[str], features: Floats, members: Ints, centroid: Floats) -> tuple[str, ...]:
-    """Up to five different texts nearest to the centroid."""
-    order = members[np.argsort(-(features[members] @ centroid), kind="stable")]
-    return tuple(dict.fromkeys(texts[i] for i in order.tolist()))[:EXAMPLES]
+@dataclass(frozen=True)
+class _Candidates:
+    """The shortlist of a node: phrases and the share of the node's texts that contain them."""
+
+    phrases: Ints  # (m,)
+    shares: Scores  # (m,)
+    tfidf: Scores  # (m,)
+    n_weak: Ints  # (m,) the number of function words that do not distinguish the node
 
 
-def _phrases(text: str) -> list[str]:
-    """Phrases of one to three successive words, without stop words."""
-    words = [word for word in WORD.findall(text[:MAX_TEXT_LENGTH].lower().replace("’", "'")) if word not in STOP_WORDS]
-    words = [word for word in words if len(word) > 1 or not word.isascii()]
-    return [" ".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)]
+class _Corpus:
+    """The phrases of all nodes, and how frequent they are."""
+
+    def __init__(self, phrases: Phrases, part_sizes: Ints, nodes: Nodes) -> None:
+        self.phrases, self.nodes = phrases, nodes
+        self.sizes = nodes.covers @ part_sizes  # (G,)
+        per_text = diags(1.0 / np.maximum(self.sizes, 1))
+        self.shares: csr_matrix = (per_text @ (nodes.covers @ phrases.counts)).tocsr()  # (G, V)
+        self.word_shares: csr_matrix = (per_text @ (nodes.covers @ phrases.word_counts)).tocsr()  # (G, words)
+        self.is_function = function_words(phrases, part_sizes, nodes.part_labels)
+        units, padding = phrases.units, phrases.units < 0  # (V, MAX_CHARACTERS)
+        self.n_function = (self.is_function[units] & ~padding).sum(1) if len(units) else np.empty(0, dtype=np.int64)
+        self.n_content = phrases.length - self.n_function
+        self.first = units[:, 0]
+        self.last = units[np.arange(len(units)), phrases.length - 1]
+        # A single character of a script without spaces is seldom a word.
+        self.is_one = np.where(phrases.spaceless[self.first] if len(units) else False, phrases.length, 2) == 1
+        self.is_one |= (phrases.length == 1) & np.array([len(w) == 1 for w in phrases.words], dtype=bool)[self.first]
+
+    def candidates(self, node: int) -> _Candidates:
+        """The phrases with the highest class-based TF-IDF among those that could be a name."""
+        row = self.shares[node]
+        ids, share = row.indices.astype(np.int64), self._covering(node, row)
+        order = np.argsort(ids)
+        ids, share = ids[order], share[order]
+        average = self._average(self.shares, node)[ids]
+        ends, units = self._may_end(node), self.phrases.units[ids]
+        n_weak = (~ends[units] & (units >= 0)).sum(1)
+        n_strong = self.phrases.length[ids] - n_weak
+        length = 1.0 + 0.4 * np.clip(n_strong - 1, 0, 2)
+        tfidf = share * np.log1p(1.0 / np.maximum(average, 1e-9)) * length
+        size, n_content = float(self.sizes[node]), self.n_content[ids]
+        often = share * size >= (max(2.0, MIN_SHARE * size) if size >= ENOUGH_TEXTS else 1.0) - 1e-6
+        tidy = ends[self.first[ids]] & ends[self.last[ids]] & ~self.is_one[ids]
+        # In a small node, frequencies do not show that function words alone say something.
+        tidy &= (n_content > 0) | ((n_strong > 1) & (size >= ENOUGH_TEXTS))
+        for kept in (tidy & often, tidy, often & (n_content > 0) & ~self.is_one[ids]):
+            if kept.any():
+                break
+        chosen = np.flatnonzero(kept)
+        best = chosen[np.lexsort((ids[chosen], -tfidf[chosen].round(9)))[:SHORTLIST]]
+        return _Candidates(ids[best], share[best], tfidf[best], n_weak[best])
+
+    def scores(self, node: int, candidates: _Candidates, similarity: _Similarity | None) -> Scores:
+        """How good a name each candidate is (m,)."""
+        ids, share = candidates.phrases, candidates.shares
+        others = self.nodes.competitors(node)
+        elsewhere = np.zeros(len(ids))
+        if len(others) and len(ids):
+            elsewhere = np.asarray(self.shares[others][:, ids].max(0).todense()).ravel()  # (m,)
+        score = FREQUENCY * np.log(np.maximum(share, 1e-9))
+        score += MORE_ELSEWHERE * np.minimum(np.log((share + SMOOTH) / (elsewhere + SMOOTH)), 0.0)
+        n_strong = self.phrases.length[ids] - candidates.n_weak
+        n_function = self.n_function[ids] - (n_strong - self.n_content[ids]) * (1 - STRONG)
+        score -= ONE_WORD * (n_strong <= 1) + FUNCTION_WORD * n_function
+        if similarity is None:
+            return score + candidates.tfidf / max(float(candidates.tfidf.max(initial=0.0)), 1e-9)
+        own, other = similarity.to(node, ids, others)
+        return score + own + GAP * np.minimum(own - other, LARGEST_GAP)
+
+    def keywords(self, node: int) -> tuple[str, ...]:
+        """The words and pairs of words with the highest class-based TF-IDF. No two of them share a word."""
+        row = self.shares[node]
+        ids = np.sort(row.indices.astype(np.int64))
+        phrases = self.phrases
+        spaceless = phrases.spaceless[self.first[ids]]
+        fits = (self.n_function[ids] == 0) & ~self.is_one[ids] & (phrases.length[ids] <= np.where(spaceless, 4, 2))
+        ids = ids[fits]
+        share = np.asarray(row[:, ids].todense()).ravel()
+        lift = share / np.maximum(self._average(self.shares, node)[ids], 1e-9)
+        score = share * np.log1p(lift) * (1.0 + 0.4 * (phrases.length[ids] - 1)) * (lift >= 1.0 - 1e-6)
+        kept: list[str] = []
+        said: list[str] = []
+        for i in ids[np.lexsort((ids, -score.round(9)))][: 40 * KEYWORDS]:
+            text = phrases.text(int(i))
+            words = [phrases.words[u] for u in phrases.units[i] if u >= 0] if not self._glued(i) else [text]
+            pairs = itertools.chain(itertools.product(words, said), itertools.combinations(words, 2))
+            if any(_same(one, other) for one, other in pairs):
+                continue
+            kept.append(text)
+            said += words
+            if len(kept) == KEYWORDS:
+                break
+        return tuple(kept)
+
+    def _glued(self, phrase: int) -> bool:
+        return bool(self.phrases.spaceless[self.first[phrase]])
+
+    def _covering(self, node: int, row: csr_matrix) -> Scores:
+        """The share of the texts with each phrase. A phrase that one of two children lacks counts half."""
+        share: Scores = row.data.astype(np.float64)
+        children = self.nodes.children(node)
+        if len(children):
+            least = np.min([np.asarray(self.shares[c][:, row.indices].todense()).ravel() for c in children], axis=0)
+            share = (share + least) / 2
+        return share
+
+    def _average(self, table: csr_matrix, node: int) -> Scores:
+        """The mean share of each phrase or word over the node and its competitors."""
+        group = np.append(self.nodes.competitors(node), node)
+        return np.asarray(table[group].mean(0), dtype=np.float64).ravel()
+
+    def _may_end(self, node: int) -> Mask:
+        """Which words may begin or end a name of the node."""
+        share = np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel()
+        lift = share / np.maximum(self._average(self.word_shares, node), 1e-9)
+        return ~self.is_function | ((lift >= MIN_LIFT) & (share >= MIN_END_SHARE))
 
 
-def _distinct(phrases: NDArray[np.str_], scores: NDArray[np.float64]) -> tuple[str, ...]:
-    """The phrases with the highest scores. No two of them share a word."""
-    kept: list[str] = []
-    said: set[str] = set()
-    for i in np.argsort(-scores, kind="stable")[: 40 * KEYWORDS]:
-        if scores[i] <= 0 or len(kept) == KEYWORDS:
-            break
-        words = [_stem(word) for word in str(phrases[i]).split()]
-        if len(set(words)) == len(words) and not said & set(words):
-            kept.append(str(phrases[i]))
-            said |= set(words)
-    return tuple(kept)
+class _Similarity:
+    """Cosines between embedded phrases and the centroids of nodes."""
+
+    def __init__(self, phrases: Ints, vectors: Floats, centroids: Floats, nodes: Nodes) -> None:
+        self.phrases, self.vectors, self.centroids, self.nodes = phrases, vectors, centroids, nodes
+
+    @classmethod
+    def of(
+        cls, shortlists: Sequence[Ints], corpus: _Corpus, features: Floats, parts: Ints, embed: Embed
+    ) -> _Similarity:
+        """Embed each distinct phrase of the shortlists once. Long lists are cut so that time is limited."""
+        most = SHORTLIST
+        while len(phrases := np.unique(np.concatenate([s[:most] for s in shortlists]))) > MAX_EMBEDDED and most > 1:
+            most = max(1, int(most * 0.8))
+        nodes = corpus.nodes
+        mean, sizes = means(features, parts, nodes.n_parts)
+        centroids = unit(nodes.covers @ (mean * sizes[:, None]))  # (G, D)
+        vectors = unit(embed([corpus.phrases.text(int(i)) for i in phrases]))  # (V', D)
+        return cls(phrases, vectors, centroids, nodes)
+
+    def to(self, node: int, ids: Ints, others: Ints) -> tuple[Scores, Scores]:
+        """The cosine of phrases to the node (m,) and to its most similar competitor (m,).
+
+        The cosine to a node with children is the mean of the cosines to the node and to the less similar child. Phrases
+        that were not embedded have -1.
+        """
+        place = np.searchsorted(self.phrases, ids).clip(max=len(self.phrases) - 1)
+        known = self.phrases[place] == ids
+        vectors = self.vectors[place].astype(np.float64)
+        own = vectors @ self.centroids[node]
+        children = self.nodes.children(node)
+        if len(children):
+            own = (own + (vectors @ self.centroids[children].T).min(1)) / 2
+        other = (vectors @ self.centroids[others].T).max(1) if len(others) else np.full(len(ids), -1.0)
+        return np.where(known, own, -1.0), np.where(known, other, 1.0)
 
 
-def _name(keywords: Sequence[str], taken: set[str]) -> str:
-    """A name of the first phrases that fit. More are added while the name is not unique."""
-    name = ""
-    for phrase in keywords:
-        longer = f"{name}, {phrase}" if name else phrase
-        if name and ((len(name.split()) >= NAME_WORDS and name not in taken) or len(longer) > NAME_LENGTH):
-            break
-        name = longer
-    return fresh_name(name[:NAME_LENGTH].strip(), taken) if name else ""
+def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:
+    """The candidate with the highest score that is not taken."""
+    phrases = corpus.phrases
+    texts = [phrases.text(int(i)) for i in candidates.phrases]
+    order = sorted(range(len(texts)), key=lambda i: (-round(float(scores[i]), 6), texts[i]))
+    for i in order:
+        if texts[i].casefold() not in taken:
+            return texts[i]
+    return fresh_name(texts[order[0]] if order else otherwise, taken)
 
 
-def fresh_name(name: str, taken: set[str]) -> str:
-    """The name, followed by a number if it is taken."""
-    number = 2
-    fresh = name
-    while fresh in taken:
+def fresh_name(name: str, taken: Collection[str]) -> str:
+    """The name, followed by a number if it is taken. Capitals make no difference."""
+    used = {other.casefold() for other in taken}
+    number, fresh = 2, name
+    while fresh.casefold() in used:
         fresh, number = f"{name} ({number})", number + 1
     return fresh
 
 
-def _stem(word: str) -> str:
-    """A rough stem, so that "alarms" and "alarm", "charge" and "charged" count as one word."""
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+def _same(one: str, other: str) -> bool:
+    """Whether two words are forms of one, such as "alarm" and "alarms", in most scripts."""
+    shorter, longer = sorted((one, other), key=len)
+    common = _common(shorter, longer)
+    return common == len(longer) or (common >= 3 and common >= 0.6 * len(longer)) or (shorter in longer and common >= 2)
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters at the beginning that two words share."""
+    number = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        number += 1
+    return number

@@ -42,6 +42,13 @@ class TextReader(ABC):
         """Unit features of new texts: (n, D), or (n, D + W) with lexical features."""
         with progress.step("Reading the texts", len(texts)) as step:
             features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
+        return self._with_words(features, texts)
+
+    def embed(self, phrases: Sequence[str]) -> Floats:
+        """The same features, without progress. Phrases are short, so this takes a moment only."""
+        return self._with_words(self.encoder.encode(list(phrases)).cpu().numpy(), phrases)
+
+    def _with_words(self, features: Floats, texts: Sequence[str]) -> Floats:
         words = self.vocabulary
         return features if words is None else concatenated(features, words.features(texts), words.weight)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats, Ints, unit
 from subtaxa.taxonomy.categories import Category, Taxonomy
-from subtaxa.taxonomy.naming import fresh_name, name_categories, representatives
+from subtaxa.taxonomy.examples import differences, representatives
+from subtaxa.taxonomy.naming import Embed, fresh_name, name_categories
 
 
 @dataclass
@@ -29,6 +31,7 @@ class WorkingTaxonomy:
     categories: dict[int, Category]
     centroids: dict[int, Floats]  # (D,) each
     next_id: int = 0
+    embed: Embed | None = None  # computes the features of phrases for names
 
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
@@ -53,8 +56,11 @@ class WorkingTaxonomy:
             raise InputError(f"there is no category {category}: `subtaxa info` lists the categories")
         return self.categories[category]
 
-    def merge(self, categories: Sequence[int]) -> None:
-        """Move all texts of the categories to the first of them, which keeps its id."""
+    def merge(self, categories: Sequence[int], names: Mapping[int, str] = MappingProxyType({})) -> None:
+        """Move all texts of the categories to the first of them, which keeps its id.
+
+        `names` has names that were found when the edit was made.
+        """
         if len(set(categories)) < 2:
             raise InputError("a merge needs at least two different categories: name them")
         first, *others = (self.check(i) for i in dict.fromkeys(categories))
@@ -70,10 +76,15 @@ class WorkingTaxonomy:
             self._drop(other.id)
         if named:
             self.categories[first.id] = replace(first, name=named[0].name, named=True, namer="")
-        self._describe([first.id])
+        self._describe([first.id], names=names)
 
-    def split(self, category: int, parts: Mapping[int, Sequence[int]]) -> None:
-        """Divide the texts of a category, given by row, among parts. One part keeps the id of the category."""
+    def split(
+        self, category: int, parts: Mapping[int, Sequence[int]], names: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        """Divide the texts of a category, given by row, among parts. One part keeps the id of the category.
+
+        `names` has names that were found when the edit was made.
+        """
         parent = self.check(category).parent
         positions = {i: self.positions(rows) for i, rows in parts.items()}
         all_positions = np.concatenate(list(positions.values())) if positions else np.empty(0, dtype=np.int64)
@@ -91,7 +102,7 @@ class WorkingTaxonomy:
             if i != category:
                 self.categories[i] = Category(i, parent, "", (), (), 0)
         self.next_id = max(self.next_id, 1 + max(positions))
-        self._describe(positions)
+        self._describe(positions, names=names)
 
     def rename(self, category: int, name: str, model: str = "") -> None:
         """Rename a category. A name from a person is final; a name from a language model (`model`) is not."""
@@ -106,6 +117,7 @@ class WorkingTaxonomy:
                     f"{old.parent!r} already has a category {name!r}: choose another name, or merge the two"
                 )
         self.categories[category] = replace(old, name=name, named=not model, namer=model)
+        self._tell_apart([c.id for c in self.categories.values() if c.parent == old.parent])
 
     def move(self, rows: Sequence[int], to: int) -> None:
         """Move texts, given by row, to another category of their label. A category left without texts is removed."""
@@ -158,27 +170,53 @@ class WorkingTaxonomy:
     def _drop(self, category: int) -> None:
         del self.categories[category], self.centroids[category]
 
-    def _describe(self, changed: Iterable[int], *, rename: bool = True) -> None:
-        """Update centroid, size, keywords and examples of changed categories, and names that no person gave."""
+    def _describe(
+        self, changed: Iterable[int], *, rename: bool = True, names: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        """Update centroid, size, keywords and examples of changed categories, and names that no person gave.
+
+        A name in `names` is used as it is. All lines about differences within the label are updated.
+        """
         ids = list(changed)
         parent = self.categories[ids[0]].parent
         children = [c.id for c in self.categories.values() if c.parent == parent]
         group = {i: number for number, i in enumerate(children)}
+        unnamed = [i for i in ids if not self.categories[i].name or (rename and not self.categories[i].named)]
         # The only category of a label has no siblings, so it is compared with all other texts.
         rows = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
         local = np.array([group.get(int(i), len(children)) for i in self.category[rows]], dtype=np.int64)
         parents = np.zeros(int(local.max()) + 1, dtype=np.int64)
         parents[len(children) :] = 1
-        words = name_categories([self.texts[i] for i in rows.tolist()], local, parents)
+        words = name_categories(
+            [self.texts[i] for i in rows.tolist()],
+            local,
+            parents,
+            self.features[rows],
+            self.embed,
+            [group[i] for i in unnamed if i not in names],
+        )
         for i in ids:
             members = self.members(i)
             self.centroids[i] = unit(self.features[members].mean(0, keepdims=True))[0]
             examples = representatives(self.texts, self.features, members, self.centroids[i])
             found, old = words[group[i]], self.categories[i]
             name, namer = old.name, old.namer
-            if not name or (rename and not old.named):
+            if i in unnamed:
                 taken = {c.name for c in self.categories.values() if c.parent == parent and c.id != i}
-                name, namer = fresh_name(found.name, taken), ""
+                name, namer = fresh_name(names.get(i) or found.name, taken), ""
             self.categories[i] = Category(
                 i, parent, name, found.keywords, examples, len(members), named=old.named, namer=namer
             )
+        self._tell_apart(children)
+
+    def _tell_apart(self, children: Sequence[int]) -> None:
+        """Update the lines that tell the categories of a label apart."""
+        categories = [self.categories[i] for i in children]
+        lines = differences(
+            [c.name for c in categories],
+            [c.keywords for c in categories],
+            np.stack([self.centroids[i] for i in children]),
+            np.zeros(len(children), dtype=np.int64),
+        )
+        for category, line in zip(categories, lines, strict=True):
+            self.categories[category.id] = replace(category, difference=line)

@@ -12,6 +12,7 @@ function showCategory(id = current) {
   $("view-category").replaceChildren(
     el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`, c.namer ? ` · named by ${c.namer}` : ""),
     el("div", { class: "title" }, el("h2", { id: "category-title" }, badge(c), user(c.name)), categoryMenu(c)),
+    c.difference ? el("p", { class: "note" }, user(c.difference)) : "",
     el(
       "dl",
       { class: "tiles four" },

@@ -1,0 +1,218 @@
+"""Phrases in the users' own words: runs of successive words, counted in parts of a corpus.
+
+Scripts with spaces have phrases of one to five words. In scripts without spaces, each character is a unit, and a phrase
+has up to eight of them. A phrase never spans punctuation, a number, an address or a line break.
+
+n texts, T units in all of them, P parts, V phrases.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csr_matrix
+
+from subtaxa.runtime.arrays import Ints
+
+# Only this many characters of each text are used.
+MAX_TEXT_LENGTH = 2000
+# The most words and the most characters without spaces that a phrase has.
+MAX_WORDS, MAX_CHARACTERS = 5, 8
+# The longest phrase, in characters.
+MAX_LENGTH = 40
+# From this many texts on, a phrase that only one text contains is left out.
+MANY_TEXTS = 50
+
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese are written without spaces between words.
+SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CHARACTER = re.compile(f"[{SPACELESS}]")
+MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
+JOINERS = "\u200c\u200d"
+# A word begins with a letter and continues with letters and combining marks, apostrophes and hyphens.
+UNIT = re.compile(
+    rf"(?P<unit>[{SPACELESS}][{MARKS}]*)(?![\d_])"
+    rf"|(?P<word>(?:(?![{SPACELESS}])[^\W\d_])(?:(?![{SPACELESS}])[\w{MARKS}{JOINERS}]|['’-](?=[^\W\d_]))*)"
+    r"|(?P<space>[ \t\u00a0]+)|(?P<other>[\w@#/\\:.-]*\w|.)",
+    re.DOTALL,
+)
+# E-mail addresses, web addresses, @names and #tags.
+ADDRESS = re.compile(r"\S*@\S+|\w+://\S+|www\.\S+|#\w+")
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The phrases of a corpus and the number of texts of each part that contain them."""
+
+    words: tuple[str, ...]  # all units in lower case
+    shown: tuple[str, ...]  # the same as most people write them
+    units: Ints  # (V, MAX_CHARACTERS) the words of each phrase, then -1
+    counts: csr_matrix  # (P, V) the number of texts with the phrase
+    word_counts: csr_matrix  # (P, words) the number of texts with the word
+
+    @cached_property
+    def length(self) -> Ints:
+        """The number of units of each phrase (V,)."""
+        return (self.units >= 0).sum(1)
+
+    @cached_property
+    def spaceless(self) -> NDArray[np.bool_]:
+        """Which words are characters of a script without spaces."""
+        return _are_spaceless(self.words)
+
+    def text(self, phrase: int, *, lower: bool = False) -> str:
+        """A phrase as people write it, or in lower case."""
+        words, text = self.words if lower else self.shown, ""
+        ids = [i for i in self.units[phrase].tolist() if i >= 0]
+        for before, i in zip([-1, *ids], ids, strict=False):
+            glued = before < 0 or (self.spaceless[before] and self.spaceless[i])
+            text += words[i] if glued else f" {words[i]}"
+        return text
+
+
+def count_phrases(texts: Sequence[str], parts: Ints, n_parts: int) -> Phrases:
+    """Count all phrases of the texts, once per text. `parts` (n,) has the part of each text."""
+    corpus = _read(texts)
+    fewest = 2 if len(texts) >= MANY_TEXTS else 1
+    units, rows, columns = [np.empty((0, MAX_CHARACTERS), dtype=np.int64)], [], []
+    runs, n_phrases = _Runs.of(corpus), 0
+    for length in range(1, MAX_CHARACTERS + 1):
+        runs = runs.longer(corpus, length) if length > 1 else runs
+        if not len(runs.start):
+            break
+        _, first, code = np.unique(runs.code, return_index=True, return_inverse=True)
+        pairs = _pairs(corpus.owner[runs.start], code, len(first))  # texts and phrases
+        kept = np.bincount(pairs[:, 1], minlength=len(first)) >= fewest
+        new = np.cumsum(kept) - 1  # the numbers of the phrases that are kept
+        some = np.full((int(kept.sum()), MAX_CHARACTERS), -1, dtype=np.int64)
+        some[:, :length] = corpus.ids[runs.start[first[kept]][:, None] + np.arange(length)]
+        units.append(some)
+        pairs = pairs[kept[pairs[:, 1]]]
+        rows.append(parts[pairs[:, 0]])
+        columns.append(new[pairs[:, 1]] + n_phrases)
+        n_phrases += len(some)
+        # A rare phrase has no frequent extension.
+        runs = replace(runs, code=new[code]).select(kept[code])
+    words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
+    return Phrases(
+        words=corpus.words,
+        shown=corpus.shown,
+        units=np.concatenate(units),
+        counts=_table(rows, columns, (n_parts, n_phrases)),
+        word_counts=_table([parts[words[:, 0]]], [words[:, 1]], (n_parts, len(corpus.words))),
+    )
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """All occurrences of phrases of one length."""
+
+    start: Ints  # the position of the first unit
+    code: Ints  # equal for occurrences of one phrase
+    characters: Ints  # the length as text
+
+    @classmethod
+    def of(cls, corpus: _Corpus) -> _Runs:
+        """The single units. Very long ones are left out."""
+        start = np.arange(len(corpus.ids))
+        runs = cls(start, corpus.ids, corpus.size[corpus.ids])
+        return runs.select(runs.characters <= MAX_LENGTH)
+
+    def longer(self, corpus: _Corpus, length: int) -> _Runs:
+        """The occurrences that go on, with one more unit."""
+        spaceless, end = corpus.spaceless[corpus.ids], self.start + length - 1
+        inside = end < len(corpus.ids)
+        runs, end = self.select(inside), end[inside]
+        enough = length <= np.where(spaceless[runs.start] & spaceless[end], MAX_CHARACTERS, MAX_WORDS)
+        going_on = corpus.follows[end] & enough
+        runs, end = runs.select(going_on), end[going_on]
+        gap = ~(spaceless[end] & spaceless[end - 1])
+        characters = runs.characters + corpus.size[corpus.ids[end]] + gap
+        longer = _Runs(runs.start, runs.code * len(corpus.words) + corpus.ids[end], characters)
+        return longer.select(characters <= MAX_LENGTH)
+
+    def select(self, kept: NDArray[np.bool_]) -> _Runs:
+        """Some of the occurrences."""
+        return _Runs(self.start[kept], self.code[kept], self.characters[kept])
+
+
+def _pairs(row: Ints, column: Ints, n_columns: int) -> Ints:
+    """The distinct pairs (m, 2) of a row and a column."""
+    return np.stack(np.divmod(np.unique(row * n_columns + column), max(n_columns, 1)), 1)
+
+
+def _table(rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> csr_matrix:
+    row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+    column = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
+    return coo_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape).tocsr()
+
+
+def _are_spaceless(words: Sequence[str]) -> NDArray[np.bool_]:
+    return np.array([bool(CHARACTER.match(word)) for word in words], dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """All texts as one sequence of units."""
+
+    words: tuple[str, ...]  # in lower case, sorted
+    shown: tuple[str, ...]
+    spaceless: NDArray[np.bool_]
+    size: Ints  # the number of characters of each word
+    ids: Ints  # (T,)
+    owner: Ints  # (T,) the text
+    follows: NDArray[np.bool_]  # (T,) whether the unit directly follows the one before it
+
+
+def _read(texts: Sequence[str]) -> _Corpus:
+    surfaces: list[str] = []
+    owner: list[int] = []
+    follows: list[bool] = []
+    first: list[bool] = []  # whether a capital may be due to the position only
+    for number, text in enumerate(texts):
+        text = ADDRESS.sub("\n", text[:MAX_TEXT_LENGTH].replace("’", "'"))
+        shouted = text.isupper()
+        joined, begins = False, True
+        for match in UNIT.finditer(text):
+            kind = match.lastgroup
+            if kind in ("word", "unit") and not any(map(str.isdigit, match.group())):
+                surfaces.append(match.group())
+                owner.append(number)
+                follows.append(joined)
+                first.append(begins or shouted)
+                joined, begins = True, False
+            elif kind == "space":
+                continue
+            else:
+                joined, begins = False, True
+    lower = [surface.lower() for surface in surfaces]
+    words = sorted(set(lower))
+    position = {word: i for i, word in enumerate(words)}
+    ids = np.array([position[word] for word in lower], dtype=np.int64)
+    return _Corpus(
+        words=tuple(words),
+        shown=_as_written(words, surfaces, ids, np.array(first, dtype=np.bool_)),
+        spaceless=_are_spaceless(words),
+        size=np.array([len(word) for word in words], dtype=np.int64),
+        ids=ids,
+        owner=np.array(owner, dtype=np.int64),
+        follows=np.array(follows, dtype=np.bool_),
+    )
+
+
+def _as_written(words: list[str], surfaces: list[str], ids: Ints, first: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Each word as most people write it. Words at the beginning of a sentence count only where there are no others."""
+    if not words:
+        return ()
+    forms, form = np.unique(np.array(surfaces, dtype=object), return_inverse=True)
+    pairs, often = np.unique(np.stack([ids, form], 1)[~first], axis=0, return_counts=True)
+    shown = list(words)
+    # The last line for a word wins, so its most frequent form comes last.
+    for i, surface in pairs[np.argsort(often, kind="stable")].tolist():
+        shown[i] = forms[surface]
+    return tuple(shown)

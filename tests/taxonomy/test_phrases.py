@@ -1,0 +1,79 @@
+"""Phrases: counted like a slow loop counts them, in words and in characters, as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from subtaxa.taxonomy.phrases import MAX_LENGTH, MAX_WORDS, Phrases, count_phrases
+
+
+def counted(texts: list[str], parts: list[int] | None = None) -> dict[str, list[int]]:
+    """The number of texts of each part with each phrase."""
+    numbers = np.array(parts or [0] * len(texts))
+    found = count_phrases(texts, numbers, int(numbers.max()) + 1)
+    table = found.counts.toarray().astype(int)
+    return {found.text(i, lower=True): table[:, i].tolist() for i in range(table.shape[1])}
+
+
+def test_counts_are_those_of_a_slow_loop() -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcd"), size=rng.integers(0, 9)).tolist()) for _ in range(80)]
+    parts = rng.integers(0, 3, size=80)
+    expected: dict[str, list[int]] = {}
+    for text, part in zip(texts, parts.tolist(), strict=True):
+        words = text.split()
+        runs = {" ".join(words[i : i + n]) for n in range(1, MAX_WORDS + 1) for i in range(len(words) - n + 1)}
+        for run in runs:
+            expected.setdefault(run, [0, 0, 0])[part] += 1
+    expected = {run: numbers for run, numbers in expected.items() if sum(numbers) >= 2}
+    assert counted(texts, parts.tolist()) == expected
+
+
+def test_a_phrase_does_not_span_punctuation_numbers_or_addresses() -> None:
+    found = counted(["red, blue. green\nblack 12 white a@b.org grey https://x.y/z pink a1b2 cyan"])
+    assert set(found) == {"red", "blue", "green", "black", "white", "grey", "pink", "cyan"}
+
+
+def test_apostrophes_and_hyphens_stay_inside_words() -> None:
+    assert set(counted(["don’t re-book"])) == {"don't", "re-book", "don't re-book"}
+
+
+def test_phrases_of_a_script_without_spaces_are_runs_of_characters() -> None:
+    found = counted(["忘记密码", "密码重置"])
+    assert found["密码"] == [2]
+    assert found["忘记密码"] == [1]
+    assert not any(" " in phrase for phrase in found)
+
+
+def test_thai_vowels_stay_with_their_letter() -> None:
+    found = counted(["ที่นี่"])
+    assert set(found) == {"ที่", "นี่", "ที่นี่"}
+
+
+def test_phrases_are_short() -> None:
+    found = counted([f"{'a' * 25} {'b' * 25} c", "d" * 41])
+    assert max(map(len, found)) <= MAX_LENGTH
+    assert set(found) == {"a" * 25, "b" * 25, "c", f"{'b' * 25} c"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["my PIN", "the PIN", "Pin"], "PIN"),
+        (["The card", "Card", "the card"], "card"),
+        (["MY CARD IS LOST", "Card"], "card"),
+        (["das Paket", "Paket", "ein Paket", "dein paket"], "Paket"),
+    ],
+)
+def test_words_are_shown_as_most_people_write_them_inside_a_sentence(texts: list[str], shown: str) -> None:
+    found = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), 1)
+    assert shown in found.shown
+    assert shown.lower() in found.words
+
+
+def test_texts_without_words_have_no_phrases() -> None:
+    found = count_phrases(["😀", "123", ""], np.zeros(3, dtype=np.int64), 2)
+    assert isinstance(found, Phrases)
+    assert found.counts.shape == (2, 0)
+    assert found.length.shape == (0,)
