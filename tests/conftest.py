@@ -10,11 +10,14 @@ from helpers.tiny_encoder import make_tiny_encoder
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.
+# The slowest files come first, so that no worker has to wait for them at the end. Those that fork processes
+# (helpers/forks.py) are neighbours, so that usually only one worker starts a server of forks.
+FIRST = ("test_ray", "test_processes", "test_resume", "test_kill", "test_running", "test_main", "test_wheel")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the slowest tests first, so that no worker has to wait for them at the end."""
-    items.sort(key=lambda item: item.path.stem not in ("test_ray", "test_processes"))
+    """Sort the tests by their place in `FIRST`. All other files keep their order."""
+    items.sort(key=lambda item: FIRST.index(item.path.stem) if item.path.stem in FIRST else len(FIRST))
 
 
 @pytest.fixture(scope="session")

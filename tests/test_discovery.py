@@ -28,6 +28,12 @@ TEXTS, LABELS, FINE = planted_corpus()
 
 
 @pytest.fixture(scope="module")
+def untrained(quick: dict[str, object]) -> dict[str, object]:
+    """Settings without training, for tests of the steps after it."""
+    return {**quick, "epochs": 0}
+
+
+@pytest.fixture(scope="module")
 def model(quick: dict[str, object]) -> Discovery:
     return Discovery(6, **quick).fit(TEXTS, LABELS)
 
@@ -101,15 +107,15 @@ def test_words_count_if_the_encoder_sees_only_a_part_of_the_texts(quick: dict[st
     assert whole.features_.shape[1] == alone.shape[1]
 
 
-def test_numbers_can_be_given_for_some_labels_and_estimated_for_the_rest(quick: dict[str, object]) -> None:
-    found = Discovery({"post": 2}, **quick).fit(TEXTS, LABELS)
+def test_numbers_can_be_given_for_some_labels_and_estimated_for_the_rest(untrained: dict[str, object]) -> None:
+    found = Discovery({"post": 2}, **untrained).fit(TEXTS, LABELS)
     assert len(found.taxonomy_.children("post")) == 2
     assert found.n_categories_["post"] == CategoryCount(2, 2, 2, ())
     assert all(choice.curve for label, choice in found.n_categories_.items() if label != "post")
     for label, choice in found.n_categories_.items():
         assert len(found.taxonomy_.children(label)) == choice.chosen
     every = dict.fromkeys(set(LABELS), 2)
-    assert len(Discovery(every, **quick).fit(TEXTS, LABELS).taxonomy_) == 2 * len(every)
+    assert len(Discovery(every, **untrained).fit(TEXTS, LABELS).taxonomy_) == 2 * len(every)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +134,12 @@ def test_impossible_numbers_are_refused(quick: dict[str, object], categories: ob
         Discovery(categories, **quick).fit(TEXTS, LABELS)  # type: ignore[arg-type]
 
 
-def test_finer_granularity_never_gives_fewer_categories(quick: dict[str, object]) -> None:
-    sizes = [len(Discovery(granularity=g, **quick).fit(TEXTS, LABELS).taxonomy_) for g in ("coarse", "normal", "fine")]
+def test_finer_granularity_never_gives_fewer_categories(untrained: dict[str, object]) -> None:
+    found = [Discovery(granularity=name, **untrained).fit(TEXTS, LABELS) for name in ("coarse", "normal", "fine")]
+    sizes = [len(model.taxonomy_) for model in found]
     assert sizes == sorted(sizes)
     with pytest.raises(SettingError, match="coarse, normal, fine"):
-        Discovery(granularity="finer", **quick).fit(TEXTS, LABELS)
+        Discovery(granularity="finer", **untrained).fit(TEXTS, LABELS)
 
 
 def test_predict_repeats_training_and_probabilities_agree(model: Discovery) -> None:
@@ -242,9 +249,9 @@ def test_odd_corpora_work(
     assert list(loaded.data_.texts) == list(found.data_.texts)
 
 
-def test_a_text_with_two_labels_is_assigned_by_the_given_label(quick: dict[str, object]) -> None:
+def test_a_text_with_two_labels_is_assigned_by_the_given_label(untrained: dict[str, object]) -> None:
     texts, labels = [*TEXTS, "refund parcel"] * 2, [*LABELS, "money", *LABELS, "post"]
-    found = Discovery(6, **quick).fit(texts, labels)
+    found = Discovery(6, **untrained).fit(texts, labels)
     np.testing.assert_array_equal(found.predict(texts, labels), found.labels_)
 
 

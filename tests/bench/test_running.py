@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import forks
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs
@@ -28,7 +29,7 @@ from subtaxa.settings import NAMES
 
 TEXTS, COARSE, FINE = planted_corpus(15)
 # Epochs of the runs that are interrupted.
-EPOCHS = 16
+EPOCHS = 10
 
 
 @pytest.fixture(scope="module")
@@ -394,14 +395,13 @@ def uninterrupted(slow: list[str], tmp_path_factory: pytest.TempPathFactory) -> 
 def test_an_interrupted_run_continues_to_the_same_result(
     slow: list[str], uninterrupted: dict[str, Any], tmp_path: Path, number: signal.Signals
 ) -> None:
-    call = [sys.executable, "-m", "subtaxa", "bench", "run", "--runs", str(tmp_path), *slow]
-    process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = forks.Fork(forks.command, "bench", "run", "--runs", str(tmp_path), *slow)
     while not any(tmp_path.rglob("training.safetensors")):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
     time.sleep(0.15)
     process.send_signal(number)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate()
     assert by_method(tmp_path) == {}
     if number == signal.SIGINT:
         assert process.returncode == 128 + number

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers import forks
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
 
@@ -230,9 +231,7 @@ def test_spreadsheet_formulas_and_terminal_codes_in_texts_are_harmless(
 
 def test_a_full_disk_while_assigning_leaves_no_output(run: Path, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
-    call = [sys.executable, "-m", "subtaxa", "assign", str(run), str(source), "--out", str(target)]
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *call]
-    done = subprocess.run(limited, capture_output=True, text=True)
+    done = forks.run("assign", str(run), str(source), "--out", str(target), file_size=1024)
     assert done.returncode == 2, done.stderr
     assert "free some space" in done.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []

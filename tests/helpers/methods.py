@@ -16,9 +16,11 @@ from subtaxa.methods.simcse import SimCSE
 from subtaxa.settings import Settings
 
 
-def prepared(tiny_encoder: str, **changes: object) -> tuple[Settings, SentenceEncoder, TrainingData, list[str]]:
+def prepared(
+    tiny_encoder: str, *, per_topic: int = 30, **changes: object
+) -> tuple[Settings, SentenceEncoder, TrainingData, list[str]]:
     given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
-    texts, labels, fine = planted_corpus()
+    texts, labels, fine = planted_corpus(per_topic)
     settings = settings_for("default", **given).for_data(texts)
     torch.manual_seed(0)
     longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None

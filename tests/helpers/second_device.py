@@ -7,13 +7,12 @@ GPU, a tensor without dimensions and the indices of an indexed tensor may stay i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 
 DEVICE = torch.device("meta")
 ATEN = torch.ops.aten
@@ -67,27 +66,48 @@ class SecondDevice(TorchDispatchMode):
 
 def run(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Run one operation on the values, or raise the error that a GPU would raise."""
-    tensors = [x for x in tree_flatten((args, dict(kwargs)))[0] if isinstance(x, Tensor)]
+    tensors = list(tensors_in([*args, *kwargs.values()]))
     there = [isinstance(x, SecondDeviceTensor) for x in tensors]
     packet = function.overloadpacket
     if any(there) and not all(there) and packet not in COPIES:
         check(function, args, [x for x, second in zip(tensors, there, strict=True) if not second])
     asked = kwargs.get("device")
+    if not any(there) and (asked is None or torch.device(asked) != DEVICE):
+        return function(*args, **kwargs)
     second = any(there) if asked is None else torch.device(asked) == DEVICE
     plain = dict(kwargs) if asked is None else {**kwargs, "device": torch.device("cpu")}
     inner = {id(x): x.inner for x in tensors if isinstance(x, SecondDeviceTensor)}
-    numbers = tree_map(lambda x: inner.get(id(x), x) if isinstance(x, Tensor) else x, (tuple(args), plain))
-    result = function(*numbers[0], **numbers[1])
+
+    def value(x: Tensor) -> Tensor:
+        return inner.get(id(x), x)
+
+    result = function(*mapped(value, list(args)), **{name: mapped(value, x) for name, x in plain.items()})
     if packet is ATEN.copy_:
         return args[0]
     given = {id(number): x for x in tensors if (number := inner.get(id(x))) is not None}  # Changed in place.
 
-    def wrapped(x: Any) -> Any:
-        if not isinstance(x, Tensor) or isinstance(x, SecondDeviceTensor) or not second:
+    def wrapped(x: Tensor) -> Tensor | None:
+        if isinstance(x, SecondDeviceTensor) or not second:
             return x
         return given.get(id(x)) if id(x) in given else SecondDeviceTensor(x)
 
-    return tree_map(wrapped, result)
+    return mapped(wrapped, result)
+
+
+def tensors_in(values: Sequence[Any]) -> Iterator[Tensor]:
+    """The tensors among the arguments of an operation, which may be in lists."""
+    for x in values:
+        if isinstance(x, Tensor):
+            yield x
+        elif isinstance(x, (list, tuple)):
+            yield from tensors_in(x)
+
+
+def mapped(change: Callable[[Tensor], Tensor | None], x: Any) -> Any:
+    """Change every tensor of an argument or a result. Like `tree_map`, but several times faster."""
+    if isinstance(x, Tensor):
+        return change(x)
+    return type(x)(mapped(change, part) for part in x) if type(x) in (list, tuple) else x
 
 
 def check(function: Any, args: Sequence[Any], here: Sequence[Tensor]) -> None:

@@ -1,8 +1,7 @@
-"""The script that `test_processes.py` runs in two processes with torchrun: it trains and saves all tensors."""
+"""What `test_processes.py` runs in two processes: it trains and saves all tensors."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,8 +41,9 @@ def trained(encoder: str, name: str) -> dict[str, Tensor]:
     return {f"{name}/{key}": value.detach().clone().contiguous() for key, value in (weights | named).items()}
 
 
-if __name__ == "__main__":
+def save_trained(encoder: str, folder: str) -> None:
+    """Train every method together with the other process, and save the tensors of this one."""
     torch.set_num_threads(1)
     with processes.group():
-        found = {key: value for name in METHODS for key, value in trained(sys.argv[1], name).items()}
-        save_file(found, Path(sys.argv[2]) / f"{processes.rank()}.safetensors")
+        found = {key: value for name in METHODS for key, value in trained(encoder, name).items()}
+        save_file(found, Path(folder) / f"{processes.rank()}.safetensors")

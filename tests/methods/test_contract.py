@@ -19,7 +19,7 @@ TRAINED = [name for name in variants() if name != "bert"]
 
 
 def train(tiny_encoder: str, name: str, **changes: object) -> tuple[torch.Tensor, list[dict[str, float]]]:
-    settings, encoder, data, _ = prepared(tiny_encoder, method=name, **changes)
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, per_topic=10, **changes)
     history = Trainer(settings, 0, Progress()).run("", method_class(name)(settings), encoder, data, settings.epochs)
     return encoder.features(data.tokens), history
 
@@ -108,7 +108,7 @@ def test_down_retrieves_k_neighbours_beside_the_text_itself(tiny_encoder: str, n
 
 
 def test_bert_changes_nothing(tiny_encoder: str) -> None:
-    _, encoder, data, _ = prepared(tiny_encoder)
+    _, encoder, data, _ = prepared(tiny_encoder, per_topic=10)
     before = encoder.features(data.tokens)
     after, _ = train(tiny_encoder, "bert")
     torch.testing.assert_close(after, before, rtol=0, atol=0)

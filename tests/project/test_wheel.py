@@ -79,6 +79,8 @@ def test_the_installed_wheel_runs_the_demo(dist: Path, tmp_path: Path) -> None:
     assert run("-c", "import subtaxa; print(subtaxa.__file__)").strip() == str(packages / "subtaxa" / "__init__.py")
     program = str(tmp_path / "env" / "bin" / "subtaxa")
     assert run(program, "--version").strip().endswith(subtaxa.__version__)
-    shown = run(program, "demo", "--preset", "quick", "--epochs", "1", "--out", "demo", "--quiet")
+    given = ("--preset", "quick", "--epochs", "1", "--categories", "50")
+    shown = run(program, "demo", *given, "--out", "demo", "--quiet")
     assert re.search(r"\d+ categories in 8 labels; open demo/report\.html", shown)
     assert "<script" in (tmp_path / "demo" / "report.html").read_text("utf-8")
+    assert float(shown.split("ACC ")[1].split()[0]) > 50  # Far above chance: the example has about fifty categories.

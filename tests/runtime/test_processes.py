@@ -6,16 +6,19 @@ import csv
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from helpers import forks
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
-from helpers.two_processes import METHODS, trained
+from helpers.two_processes import METHODS, save_trained, trained
 from safetensors.torch import load_file
 
 from subtaxa.bench.scoring import score
@@ -23,18 +26,31 @@ from subtaxa.runtime import processes
 from subtaxa.training.checkpoint import load_state
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-HELPERS = Path(__file__).parents[1] / "helpers"
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(HELPERS.parent), *sys.path])}
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
 EPOCHS = 6
+
+
+def run_pair(work: Callable[..., object], *arguments: str) -> list[tuple[int | None, str, str]]:
+    """Run the same work in two processes with the variables that torchrun sets.
+
+    Returns the exit code, standard output and standard error of each.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    shared |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    ranks = [{"RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1")]
+    both = [forks.Fork(work, *arguments, env={**os.environ, **shared, **rank}) for rank in ranks]
+    streams = [fork.communicate() for fork in both]
+    return [(fork.returncode, *written) for fork, written in zip(both, streams, strict=True)]
 
 
 @pytest.fixture(scope="module")
 def pair(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
     """The tensors of each of two processes that trained together."""
     folder = tmp_path_factory.mktemp("pair")
-    command = [*TORCHRUN, str(HELPERS / "two_processes.py"), tiny_encoder, str(folder)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    for code, _, error in run_pair(save_trained, tiny_encoder, str(folder)):
+        assert code == 0, error
     return [load_file(folder / f"{rank}.safetensors") for rank in (0, 1)]
 
 
@@ -103,13 +119,14 @@ def source(tmp_path: Path) -> Path:
 def command(source: Path, out: Path, encoder: str, epochs: int = EPOCHS) -> list[str]:
     given = f"--categories 6 --epochs {epochs} --batch-size 16 --learning-rate 1e-3 --neighbours 20".split()
     columns = ("--text", "text", "--label", "label")
-    return ["-m", "subtaxa", "discover", str(source), "--out", str(out), "--encoder", encoder, *columns, *given]
+    return ["discover", str(source), "--out", str(out), "--encoder", encoder, *columns, *given]
 
 
 def test_stopped_processes_save_once_and_resume_together(source: Path, tiny_encoder: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = [*TORCHRUN, *command(source, out, tiny_encoder)]
-    process = subprocess.Popen(arguments, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    arguments = command(source, out, tiny_encoder)
+    started = [*TORCHRUN, "-m", "subtaxa", *arguments]
+    process = subprocess.Popen(started, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     state = out / "checkpoint" / "training.safetensors"
     while not state.exists():
         assert process.poll() is None, process.communicate()[1]
@@ -121,9 +138,9 @@ def test_stopped_processes_save_once_and_resume_together(source: Path, tiny_enco
     assert "load_state" not in error
     begun = load_state(state)[1]
     assert 0 < begun["epoch"] < EPOCHS
-    done = subprocess.run([*arguments, "--resume"], env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("6 categories in 3 labels") == 1
+    done = run_pair(forks.command, *arguments, "--resume")
+    assert [code for code, _, _ in done] == [0, 0], done
+    assert "".join(printed for _, printed, _ in done).count("6 categories in 3 labels") == 1
     facts = json.loads((out / "run.json").read_text())
     assert [row["epoch"] for row in facts["history"]] == list(range(1, EPOCHS + 1))
     assert [row["alignment"] for row in facts["history"][: begun["epoch"]]] == [

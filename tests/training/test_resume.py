@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import forks
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
 from safetensors.numpy import load_file
 
 from subtaxa.cli.main import main
 
-EPOCHS = 8
-PROGRAM = (sys.executable, "-m", "subtaxa")
+EPOCHS = 6
 
 
 def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
@@ -31,7 +28,7 @@ def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    texts, labels, _ = planted_corpus(60)
+    texts, labels, _ = planted_corpus(40)
     path = tmp_path_factory.mktemp("data") / "planted.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -47,17 +44,20 @@ def uninterrupted(source: Path, tiny_encoder: str, tmp_path_factory: pytest.Temp
     return out
 
 
-def stop_midway(arguments: list[str], out: Path, number: signal.Signals) -> subprocess.CompletedProcess[str]:
-    """Start the command, wait for its first saved epoch, let it start the next ones, and send the signal."""
-    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def stop_midway(arguments: list[str], out: Path, number: signal.Signals) -> tuple[int | None, str]:
+    """Start the command, wait for its first saved epoch, let it start the next one, and send the signal.
+
+    Returns the exit code and what was written to standard error.
+    """
+    process = forks.Fork(forks.command, *arguments)
     state = out / "checkpoint" / "training.safetensors"
     while not state.exists():
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
-    time.sleep(0.3)
+    time.sleep(0.1)
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
-    return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+    error = process.communicate()[1]
+    return process.returncode, error
 
 
 def same_result(first: Path, second: Path) -> None:
@@ -73,14 +73,14 @@ def test_a_stopped_run_resumes_to_the_same_result(
     source: Path, tiny_encoder: str, uninterrupted: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "run"
-    stopped = stop_midway(command(source, out, tiny_encoder), out, number)
+    code, error = stop_midway(command(source, out, tiny_encoder), out, number)
     assert not (out / "run.json").exists()
     if number == signal.SIGKILL:
-        assert stopped.returncode == -signal.SIGKILL
+        assert code == -signal.SIGKILL
     else:
-        assert stopped.returncode == 128 + number
-        assert "--resume" in stopped.stderr
-        assert "Traceback" not in stopped.stderr
+        assert code == 128 + number
+        assert "--resume" in error
+        assert "Traceback" not in error
     assert main(command(source, out, tiny_encoder, "--resume", "--quiet")) == 0
     same_result(uninterrupted, out)
     facts = json.loads((out / "run.json").read_text())
@@ -110,8 +110,7 @@ def test_resume_refuses_other_data_and_settings(
 def test_a_full_disk_leaves_nothing_half_written(source: Path, tiny_encoder: str, tmp_path: Path) -> None:
     """The limit on file size makes the kernel refuse the write in the middle of the checkpoint, as a full disk does."""
     out = tmp_path / "run"
-    limited = ["bash", "-c", 'ulimit -f 200; exec "$@"', "bash", *PROGRAM, *command(source, out, tiny_encoder)]
-    done = subprocess.run(limited, capture_output=True, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    done = forks.run(*command(source, out, tiny_encoder), file_size=200 * 1024)
     assert done.returncode == 2, done.stderr
     assert "free some space" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
