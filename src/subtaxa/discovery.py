@@ -105,6 +105,8 @@ new_category_lift
         The features of the texts after training.
     clusters_ : Clusters
         The centroids of the categories and their coarse labels, in the order of `taxonomy_`.
+    tree_ : DescribedTree
+        The tree that the categories are a cut of, with names for all nodes.
     coarse_labels_ : list of str
         The coarse labels, sorted.
     data_ : CoarseTexts
@@ -206,6 +208,7 @@ new_category_lift
     outliers_ = _learned(lambda state: state.outliers)
     outlier_threshold_ = _learned(lambda state: state.outlier_threshold)
     n_categories_ = _learned(lambda state: state.n_categories)
+    tree_ = _learned(lambda state: state.tree)
     coarse_labels_ = _learned(lambda state: state.coarse_labels)
     calibration_ = _learned(lambda state: state.calibration)
     features_ = _learned(lambda state: state.features)
@@ -379,12 +382,31 @@ new_category_lift
 
         return update(self._fitted_state(), as_texts(texts), labels, self._progress(progress))
 
+    def recut(self, categories: int | Mapping[str, int] | None = None, *, finer: bool | None = None) -> Taxonomy:
+        """Choose other categories from the tree of this run, without training.
+
+        Categories that stay the same keep their ids, and names that a person gave stay. The edit can be undone.
+
+        Parameters
+        ----------
+        categories : int or dict, optional
+            The total number of categories, or the numbers for some labels, as in ``{"billing": 6}``.
+        finer : bool, optional
+            True for about a quarter more categories than now, False for fewer.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the edit.
+        """
+        return self.edit("recut", categories=categories, finer=finer)
+
     def edit(self, kind: str, **what: Any) -> Taxonomy:
         """Apply one edit, or refuse it and change nothing. `Taxonomy` has a method for each kind of edit.
 
         Parameters
         ----------
-        kind : {"split", "merge", "rename", "move", "undo"}
+        kind : {"split", "merge", "rename", "move", "recut", "undo"}
             The kind of edit.
         **what
             The arguments of the method of that name of `Taxonomy`.

@@ -19,6 +19,7 @@ from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.node_stability import node_stability
 from subtaxa.clustering.number_of_categories import CategoryCount, divide_total, numbers_per_label, readable
 from subtaxa.clustering.requested_number import RequestedNumber, requested_number
 from subtaxa.clustering.rules import find_categories, rule_for
@@ -34,6 +35,7 @@ from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.describe import Description, describe
+from subtaxa.taxonomy.described_tree import DescribedTree, describe_tree
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
 from subtaxa.taxonomy.text_reader import MemoryReader
 from subtaxa.training.fit_encoder import Engine, TrainingJob, encoder_for, train_encoder
@@ -59,9 +61,10 @@ def fit_state(
     found = _find_categories(prepared, trained, request, progress)
     calibrated = _calibrate(prepared, trained, found, request.seed, progress)
     reader = MemoryReader(encoded.encoder, trained.vocabulary)
-    described = _describe(prepared, trained, found, calibrated, reader, progress)
+    tree = _describe_tree(prepared, trained, found, reader, request.seed, progress)
+    described = _describe(prepared, trained, found, calibrated, tree, reader)
     positions = text_map(trained.features, request.seed, progress)
-    categorisation = _categorise(prepared, trained, described, calibrated.calibration)
+    categorisation = _categorise(prepared, trained, found, described, calibrated.calibration)
     return FittedState(
         request=request,
         settings=prepared.settings,
@@ -74,6 +77,7 @@ def fit_state(
         history=trained.history,
         timings=dict(progress.timings),
         reader=reader,
+        tree=replace(tree, tree=replace(tree.tree, parts=prepared.as_given(tree.tree.parts))),
         trained=categorisation,
         current=categorisation,
     )
@@ -175,6 +179,7 @@ class _Found:
     clusters: Clusters  # (K)
     counts: list[CategoryCount]  # by coarse label
     tree: CategoryTree
+    cut: Ints | None  # (K,) the nodes of the tree that the categories stand for, if they do
 
 
 def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, progress: Progress) -> _Found:
@@ -187,8 +192,9 @@ def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, p
         else:
             estimator = estimator_for(prepared.settings)
             counts = numbers_per_label(forest, request.granularity, requested.fixed, estimator)
-        clusters = find_categories(forest, [count.chosen for count in counts], step.advance, rule)
-        return _Found(clusters, counts, forest.category_tree)
+        numbers = [count.chosen for count in counts]
+        clusters = find_categories(forest, numbers, step.advance, rule)
+        return _Found(clusters, counts, forest.category_tree, rule.cut(forest, numbers))
 
 
 @dataclass(frozen=True)
@@ -206,28 +212,41 @@ def _calibrate(prepared: _Prepared, trained: _Trained, found: _Found, seed: int,
         )
 
 
+def _describe_tree(
+    prepared: _Prepared, trained: _Trained, found: _Found, reader: MemoryReader, seed: int, progress: Progress
+) -> DescribedTree:
+    """The category tree with names for all nodes, so that every cut of it can be shown at once."""
+    features, tree = trained.features, found.tree
+    with progress.step("Looking for stable categories", len(prepared.texts)) as step:
+        stability = node_stability(tree, features, prepared.labels, seed, step.advance)
+    with progress.step("Naming the categories"):
+        return describe_tree(prepared.texts, features, tree, stability, reader.embed)
+
+
 def _describe(
     prepared: _Prepared,
     trained: _Trained,
     found: _Found,
     calibrated: _Calibrated,
+    tree: DescribedTree,
     reader: MemoryReader,
-    progress: Progress,
 ) -> Description:
-    with progress.step("Naming the categories"):
-        return describe(
-            prepared.texts,
-            trained.features,
-            prepared.labels,
-            prepared.label_names,
-            found.clusters,
-            calibrated.stability,
-            reader.embed,
-        )
+    nodes = None if found.cut is None else [tree.nodes[node] for node in found.cut.tolist()]
+    stability = calibrated.stability if nodes is None else np.array([node.stability for node in nodes])
+    return describe(
+        prepared.texts,
+        trained.features,
+        prepared.labels,
+        prepared.label_names,
+        found.clusters,
+        stability,
+        reader.embed,
+        nodes,
+    )
 
 
 def _categorise(
-    prepared: _Prepared, trained: _Trained, described: Description, calibration: Calibration
+    prepared: _Prepared, trained: _Trained, found: _Found, described: Description, calibration: Calibration
 ) -> Categorisation:
     """The described categories with the confidence of each text in its own."""
     features, labels, assignment = trained.features, prepared.labels, described.assignment
@@ -238,4 +257,5 @@ def _categorise(
         taxonomy=described.taxonomy,
         clusters=described.clusters,
         known_texts=KnownTexts.of(prepared.texts, features, assignment, described.clusters),
+        groups={} if found.cut is None else {i: (node,) for i, node in enumerate(found.cut[described.order].tolist())},
     )

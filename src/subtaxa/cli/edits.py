@@ -1,4 +1,4 @@
-"""The commands that edit a run by hand: split, merge, rename, move, undo, and edit for corrections from the report.
+"""The commands that edit a run by hand: split, merge, rename, move, recut, undo, and edit for the report's corrections.
 
 They share one file because they share one `run`: load the run, carry out edits, save it, and show what changed. A
 command adds only its arguments, and `edit_from`, which turns them into the arguments of `taxonomy.editing.edit`.
@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subtaxa.cli.categories_option import parse_categories
 from subtaxa.cli.options import add_quiet, add_run_folder
 from subtaxa.runtime.terminal import say
 from subtaxa.settings import whole_number
@@ -41,6 +42,18 @@ def add_parser(commands: Any) -> None:
     move.add_argument("rows", nargs="+", metavar="ROW", help="row of a text, as in the assignments table")
     move.add_argument("--to", required=True, metavar="CATEGORY", help=CATEGORY)
     move.set_defaults(edit_from=lambda o: {"rows": [whole_number(row, "row") for row in o.rows], "to": o.to})
+
+    recut = _add(commands, "recut", "choose more or fewer categories from the tree of the run, without training")
+    number = recut.add_mutually_exclusive_group(required=True)
+    number.add_argument("--categories", metavar="N", help='total number, or "billing=6,login=3" for some labels')
+    number.add_argument("--finer", action="store_true", help="about a quarter more categories than now")
+    number.add_argument("--coarser", action="store_true", help="about a fifth fewer categories than now")
+    recut.set_defaults(
+        edit_from=lambda o: {
+            "categories": o.categories and parse_categories(o.categories),
+            "finer": None if o.categories else o.finer,
+        }
+    )
 
     undo = _add(commands, "undo", "undo the last edit")
     undo.set_defaults(edit_from=lambda o: {})

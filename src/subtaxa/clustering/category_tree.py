@@ -167,6 +167,29 @@ class CategoryTree:
             centroids[own] = spherical_kmeans(features[text_labels == label], start[own])
         return Clusters(centroids, labels)
 
+    def extended(self, parts: Ints, new_labels: Sequence[int]) -> CategoryTree:
+        """The tree with more texts, given their parts; part P + i is a new one below the label `new_labels[i]`.
+
+        A new part joins the tree of its label at the top. `renumbered` gives the new numbers of the nodes.
+        """
+        n, new = self.n_parts, len(new_labels)
+        top = {int(self.labels[node]): self.renumbered(int(node), new) for node in np.flatnonzero(self.parents < 0)}
+        children = [np.where(self.children < n, self.children, self.children + new)]
+        height = float(self.heights.max(initial=0.0))
+        for i, label in enumerate(new_labels):
+            children.append(np.array([[top[label], n + i]]))
+            top[label] = n + new + len(self.children) + i
+        return CategoryTree(
+            np.concatenate([self.parts, parts]),
+            np.concatenate([self.part_labels, np.array(new_labels, dtype=np.int64)]),
+            np.concatenate(children),
+            np.concatenate([self.heights, np.full(new, height)]),
+        )
+
+    def renumbered(self, node: int, n_new: int) -> int:
+        """The number of a node after `n_new` parts were added."""
+        return node if node < self.n_parts else node + n_new
+
     def nodes_of(self, parts: Iterable[int]) -> tuple[int, ...]:
         """The fewest nodes that together have exactly these parts."""
         inside = np.zeros(self.n_nodes, dtype=bool)

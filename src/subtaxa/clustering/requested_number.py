@@ -45,11 +45,7 @@ def requested_number(
         return RequestedNumber(categories, {})
     fixed: dict[int, int] = {}
     for name, number in {} if isinstance(categories, str) else categories.items():
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"the labels are {', '.join(names[:20])}"
-            raise SettingError(f"categories names the label {name!r}, which no text has: {hint}")
-        index = names.index(name)
+        index = index_of_label(name, names)
         if number > most[index]:
             raise SettingError(
                 f"categories asks for {number} categories of {name!r}, which has {most[index]} different texts: use 1 "
@@ -57,3 +53,12 @@ def requested_number(
             )
         fixed[index] = number
     return RequestedNumber(sum(fixed.values()) if len(fixed) == len(names) else None, fixed)
+
+
+def index_of_label(name: str, names: Sequence[str]) -> int:
+    """The index of a label that the user names."""
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the labels are {', '.join(names[:20])}"
+        raise SettingError(f"categories names the label {name!r}, which no text has: {hint}")
+    return names.index(name)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.errors import InputError
-from subtaxa.runs.layout import CLUSTERS, FEATURES, MODEL, WORDS
+from subtaxa.runs.layout import CLUSTERS, FEATURES, MODEL, TREE, TREE_NODES, WORDS
 from subtaxa.runs.manifest import digest_of
 
 
-def digests(folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, WORDS, MODEL)) -> dict[str, str]:
+def digests(
+    folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, TREE, TREE_NODES, WORDS, MODEL)
+) -> dict[str, str]:
     """The SHA-256 of each file of a run that edits never change, by its path in the folder."""
     found = (path for name in names for path in (folder / name, *sorted((folder / name).rglob("*"))))
     files = [path for path in found if path.is_file() and path.name != "README.md"]

@@ -7,6 +7,8 @@ run/
   run.json              settings, versions, seed, timings, fingerprint of the data
   model/                the trained encoder, which SentenceTransformer loads
   taxonomy.json         the categories
+  tree.safetensors      the category tree: the part of each text, and how parts merge
+  tree.json             names, keywords, examples and stability of its nodes
   clusters.safetensors  centroids, labels, confidences and the map
   features.safetensors  the features of all texts, in the order of the assignments
   words.safetensors     the vocabulary, if words count beside the features
@@ -27,6 +29,8 @@ FORMAT = 3
 
 RUN = "run.json"
 TAXONOMY = "taxonomy.json"
+TREE = "tree.safetensors"
+TREE_NODES = "tree.json"
 CLUSTERS = "clusters.safetensors"
 FEATURES = "features.safetensors"
 WORDS = "words.safetensors"
@@ -51,6 +55,8 @@ ALL_FILES = frozenset(
     {
         RUN,
         TAXONOMY,
+        TREE,
+        TREE_NODES,
         CLUSTERS,
         FEATURES,
         WORDS,

@@ -16,6 +16,7 @@ from subtaxa.errors import InputError
 from subtaxa.runs import array_files, layout, reading
 from subtaxa.runs.digests import verify
 from subtaxa.runs.run_reader import RunReader
+from subtaxa.runs.tree_files import read_tree
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.edit_log import read_log
@@ -44,7 +45,7 @@ def load_run(folder: Path, backend: str = "torch") -> FittedState:
 def _load(folder: Path, backend: str) -> FittedState:
     facts = reading.read_run(folder)
     check_folder(folder / layout.MODEL)
-    verify(folder, facts, layout.CLUSTERS, layout.FEATURES)
+    verify(folder, facts, layout.CLUSTERS, layout.FEATURES, layout.TREE, layout.TREE_NODES)
     state = _state_before_edits(folder, facts, backend)
     _check_consistent(state, folder)
     log = folder / layout.EDITS
@@ -58,6 +59,8 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
     arrays = array_files.read_arrays(folder / layout.CLUSTERS)
     try:
         features = array_files.read_arrays(folder / layout.FEATURES)["features"]
+        labels = [str(name) for name in facts["labels"]]
+        tree, groups = read_tree(folder, len(arrays["labels"]), len(labels))
         trained = Categorisation(
             labels=arrays["labels"],
             confidences=arrays["confidences"],
@@ -65,13 +68,14 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             clusters=Clusters(arrays["centroids"], arrays["parents"]),
             known_texts=KnownTexts(arrays["memory_keys"], arrays["memory_categories"]),
             next_id=int(facts["next_id"]),
+            groups=groups,
         )
         earlier = folder / layout.EARLIER_EDITS
         return FittedState(
             request=Request(facts["categories"], facts["granularity"], facts["preset"], facts["seed"]),
             settings=Settings.from_preset("paper", **facts["settings"]),
             data=_data(folder, facts["data"]),
-            coarse_labels=[str(name) for name in facts["labels"]],
+            coarse_labels=labels,
             features=features,
             map=arrays["map"],
             n_categories=reading.read_category_counts(facts),
@@ -79,6 +83,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             history=list(facts["history"]),
             timings=dict(facts["timings"]),
             reader=RunReader(folder, facts, features.shape[-1], backend),
+            tree=tree,
             trained=trained,
             current=trained,
             earlier_edits=read_limited(earlier, "replace") if earlier.exists() else "",

@@ -20,6 +20,7 @@ from subtaxa.runs import array_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
+from subtaxa.runs.tree_files import write_tree
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
@@ -45,6 +46,8 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
             raise OSError(f"the model cannot be written: {error}") from error
         (stage / layout.MODEL / "README.md").write_text(model_card(state, facts), encoding="utf-8")
         array_files.write_arrays(stage / layout.CLUSTERS, _arrays(state))
+        if state.tree is not None:
+            write_tree(stage, state.tree, dict(state.trained.groups))
         array_files.write_arrays(stage / layout.FEATURES, {"features": state.features})
         if state.reader.vocabulary is not None:
             array_files.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.taxonomy.categories import Category, Taxonomy
+from subtaxa.taxonomy.described_tree import Node
 from subtaxa.taxonomy.examples import differences, representatives
-from subtaxa.taxonomy.naming import Embed, name_categories
+from subtaxa.taxonomy.naming import Embed, Words, name_categories
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Description:
     clusters: Clusters  # (K)
     assignment: Ints  # (N,) index of each text's category
     taxonomy: Taxonomy  # (K)
+    order: Ints  # (K,) the number that each category had among the clusters
 
 
 def describe(
@@ -35,10 +37,12 @@ def describe(
     clusters: Clusters,
     stability: NDArray[np.float64],
     embed: Embed | None = None,
+    nodes: Sequence[Node] | None = None,
 ) -> Description:
     """Name the clusters and number them by label and then by decreasing size. Clusters without texts are dropped.
 
-    `embed` computes the features of phrases, comparable with those of the texts.
+    `embed` computes the features of phrases, comparable with those of the texts. Clusters that are nodes of the
+    category tree are named already: `nodes` describes them.
     """
     assignment = clusters.nearest(features, labels)
     sizes = np.bincount(assignment, minlength=len(clusters))
@@ -46,7 +50,11 @@ def describe(
     rank = rank[sizes[rank] > 0]
     clusters = Clusters(clusters.centroids[rank], clusters.parents[rank])
     assignment = clusters.nearest(features, labels)
-    words = name_categories(texts, assignment, clusters.parents, features, embed)
+    words: Sequence[Words | Node] = (
+        name_categories(texts, assignment, clusters.parents, features, embed)
+        if nodes is None
+        else [nodes[i] for i in rank.tolist()]
+    )
     lines = differences([w.name for w in words], [w.keywords for w in words], clusters.centroids, clusters.parents)
     found = []
     for i, parent in enumerate(clusters.parents):
@@ -65,4 +73,4 @@ def describe(
                 difference=lines[i],
             )
         )
-    return Description(clusters, assignment, Taxonomy(tuple(found)))
+    return Description(clusters, assignment, Taxonomy(tuple(found)), rank)

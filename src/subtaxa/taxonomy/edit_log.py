@@ -8,7 +8,6 @@ is a line of its own: it undoes the last edit that has not been undone yet.
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 from collections.abc import Iterable, Sequence
@@ -16,12 +15,15 @@ from typing import Any
 
 from subtaxa.errors import InputError
 from subtaxa.runtime.json_files import difference
+from subtaxa.taxonomy.recutting import recut
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
 Edit = dict[str, Any]
 
 # The names that categories got when the edit was made. Replaying it needs no encoder.
 NAMES = [{"id": int, "name": str}]
+# Categories as nodes of the category tree.
+GROUPS = [{"id": int, "nodes": [int]}]
 # The fields of each kind of edit, besides its number and its description.
 FIELDS: dict[str, dict[str, Any]] = {
     "merge": {"categories": [int], "names?": NAMES},
@@ -29,6 +31,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "rename": {"category": int, "name": str},
     "name": {"category": int, "name": str, "by": str},
     "move": {"rows": [int], "to": int},
+    "recut": {"groups": GROUPS},
+    "answer": {"groups": GROUPS, "left": int, "right": int, "same": bool},
     "undo": {},
 }
 
@@ -49,12 +53,10 @@ def active_edits(log: Iterable[Edit]) -> list[Edit]:
 def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
     """A copy of the base with all active edits applied."""
     log = list(log)
-    working = copy.copy(base)
-    working.category = base.category.copy()
-    working.categories, working.centroids = dict(base.categories), dict(base.centroids)
+    working = base.copy()
     for edit in active_edits(log):
         apply(working, edit)
-    used = [part["id"] for edit in log if edit["do"] == "split" for part in edit["parts"]]
+    used = [part["id"] for edit in log for part in (*edit.get("parts", ()), *edit.get("groups", ()))]
     working.next_id = max([working.next_id, *(1 + i for i in used)])
     return working
 
@@ -72,6 +74,8 @@ def apply(working: WorkingTaxonomy, edit: Edit) -> None:
         working.rename(edit["category"], edit["name"], edit["by"])
     elif edit["do"] == "move":
         working.move(edit["rows"], edit["to"])
+    elif edit["do"] in ("recut", "answer") and edit["groups"]:
+        recut(working, {group["id"]: tuple(group["nodes"]) for group in edit["groups"]})
 
 
 def apply_new(working: WorkingTaxonomy, edit: Edit, log: Sequence[Edit]) -> Edit:

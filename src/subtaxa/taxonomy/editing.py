@@ -61,6 +61,7 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
         clusters=clusters,
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
         next_id=working.next_id,
+        groups=working.groups,
     )
 
 
@@ -76,4 +77,6 @@ def _before_edits(state: FittedState) -> WorkingTaxonomy:
         categories=trained.taxonomy.by_id(),
         centroids={c.id: trained.clusters.centroids[i] for i, c in enumerate(trained.taxonomy)},
         next_id=trained.next_id,
+        tree=state.tree,
+        groups=dict(trained.groups),
     )

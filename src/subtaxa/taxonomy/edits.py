@@ -1,19 +1,24 @@
-"""Make the edits that a person asks for: merge, split, rename, move, undo. Applying them is a separate step."""
+"""Make the edits that a person asks for: merge, split, rename, move, recut, undo. Applying them is a separate step."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from subtaxa.clustering.requested_number import index_of_label
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.taxonomy.categories import Taxonomy
+from subtaxa.taxonomy.described_tree import Group
 from subtaxa.taxonomy.edit_log import Edit, active_edits
 from subtaxa.taxonomy.splitting import divide
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
+
+# A step finer or coarser changes the number of categories by this factor.
+STEP = 1.25
 
 # How many characters of a name that does not exist are quoted.
 MAX_QUOTED = 100
@@ -32,6 +37,8 @@ def create(kind: str, working: WorkingTaxonomy, log: Sequence[Edit], **what: Any
         return merge(working, [known(given) for given in what["categories"]])
     if kind == "move":
         return move(working, what["rows"], known(what["to"]))
+    if kind == "recut":
+        return recut(working, what.get("categories"), what.get("finer"))
     if kind == "rename":
         return rename(working, known(what["category"]), what["name"])
     return split(working, known(what["category"]), what["into"])
@@ -86,6 +93,50 @@ def move(working: WorkingTaxonomy, rows: Sequence[int], to: int) -> Edit:
     """The edit that moves texts to another category."""
     rows = sorted({int(row) for row in rows})
     return {"do": "move", "rows": rows, "to": to, "says": f"move {_texts(len(rows))} to {working.check(to).name!r}"}
+
+
+def recut(working: WorkingTaxonomy, categories: int | Mapping[str, int] | None, finer: bool | None = None) -> Edit:
+    """The edit that cuts the category tree elsewhere: at a total, at numbers for some labels, or one step finer."""
+    if (categories is None) == (finer is None):
+        raise InputError("recut needs either a number of categories, or finer or coarser: give one of them")
+    tree, names = working.described_tree().tree, sorted(set(working.labels))
+    if isinstance(categories, Mapping):
+        fixed = {index_of_label(label, names): number for label, number in categories.items()}
+        for label, number in fixed.items():
+            if not 1 <= number <= tree.max_numbers[label]:
+                raise InputError(
+                    f"categories asks for {number} categories of {names[label]!r}: "
+                    f"the tree of this run has 1 to {tree.max_numbers[label]}"
+                )
+        total = sum(fixed.values()) + len(names) - len(fixed)
+        cut = tree.cut(total, fixed)
+        cut = cut[np.isin(tree.labels[cut], list(fixed))]
+        says = "recut: " + ", ".join(f"{label!r} {number}" for label, number in categories.items())
+    else:
+        now = len(working.categories)
+        total = categories if categories is not None else _next_total(now, bool(finer))
+        if not len(names) <= total <= tree.n_parts:
+            raise InputError(
+                f"categories is {total}: the tree of this run has {len(names)} to {tree.n_parts} categories"
+            )
+        cut = tree.cut(total)
+        says = f"recut: {now} to {total} categories"
+    return {"do": "recut", "groups": as_groups(working, [(node,) for node in cut.tolist()]), "says": says}
+
+
+def as_groups(working: WorkingTaxonomy, groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """Groups of nodes with their ids. A group that was a category before has the id that it had."""
+    found, next_id = [], working.next_id
+    for group in groups:
+        known = working.ids.get(group)
+        found.append({"id": next_id if known is None else known, "nodes": list(group)})
+        next_id += known is None
+    return found
+
+
+def _next_total(now: int, finer: bool) -> int:
+    """The total one step finer or coarser."""
+    return max(now + 1, round(now * STEP)) if finer else min(now - 1, round(now / STEP))
 
 
 def undo(log: Sequence[Edit]) -> Edit:

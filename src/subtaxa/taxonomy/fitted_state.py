@@ -22,6 +22,7 @@ from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.categories import Taxonomy
+from subtaxa.taxonomy.described_tree import DescribedTree, Group
 
 if TYPE_CHECKING:
     from subtaxa.taxonomy.text_reader import TextReader
@@ -50,6 +51,7 @@ class Categorisation:
     clusters: Clusters  # (K), in the order of the taxonomy
     known_texts: KnownTexts
     next_id: int = 0  # every id below it may have been used
+    groups: Mapping[int, Group] = field(default_factory=dict)  # by id: the nodes of the category tree, if it has any
 
 
 @dataclass
@@ -67,6 +69,7 @@ class FittedState:
     history: list[dict[str, float]]  # one entry per epoch
     timings: dict[str, float]  # seconds per step
     reader: TextReader
+    tree: DescribedTree | None  # None in a run of version 0.1
     trained: Categorisation  # as training or the last update left it
     current: Categorisation  # the same with the edits applied
     edits: list[dict[str, Any]] = field(default_factory=list)

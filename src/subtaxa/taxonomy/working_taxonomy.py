@@ -6,7 +6,7 @@ N texts, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats, Ints, unit
 from subtaxa.taxonomy.categories import Category, Taxonomy
+from subtaxa.taxonomy.described_tree import DescribedTree, Group
 from subtaxa.taxonomy.examples import differences, representatives
 from subtaxa.taxonomy.naming import Embed, fresh_name, name_categories
 
@@ -32,9 +33,22 @@ class WorkingTaxonomy:
     centroids: dict[int, Floats]  # (D,) each
     next_id: int = 0
     embed: Embed | None = None  # computes the features of phrases for names
+    tree: DescribedTree | None = None
+    groups: dict[int, Group] = field(default_factory=dict)  # by id: the nodes of a category, if it has any
+    ids: dict[Group, int] = field(default_factory=dict)  # the id that a group of nodes has or had
+    given_names: dict[Group, str] = field(default_factory=dict)  # names that a person gave to groups of nodes
+    moved: dict[int, int] = field(default_factory=dict)  # position of a text that a person moved, and where to
 
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
+        self.ids = {group: i for i, group in self.groups.items()} | self.ids
+
+    def copy(self) -> WorkingTaxonomy:
+        """A copy that can be edited while this one stays as it is."""
+        copied = replace(self, category=self.category.copy())
+        for name in ("categories", "centroids", "groups", "ids", "given_names", "moved"):
+            setattr(copied, name, dict(getattr(self, name)))
+        return copied
 
     def members(self, category: int) -> Ints:
         """The positions of the texts of a category."""
@@ -71,9 +85,13 @@ class WorkingTaxonomy:
                     "merge only categories of one label"
                 )
         named = [c for c in (first, *others) if c.named]
+        groups = [self.groups.pop(c.id, None) for c in (first, *others)]
+        known = [group for group in groups if group is not None]
+        if self.tree is not None and len(known) == len(groups):
+            self.groups[first.id] = self.tree.canonical(known)
         self.category[np.isin(self.category, [c.id for c in others])] = first.id
         for other in others:
-            self._drop(other.id)
+            self.drop(other.id)
         if named:
             self.categories[first.id] = replace(first, name=named[0].name, named=True, namer="")
         self._describe([first.id], names=names)
@@ -97,6 +115,7 @@ class WorkingTaxonomy:
             raise InputError(
                 f"the parts of category {category} do not contain each of its texts exactly once: split it again"
             )
+        self.groups.pop(category, None)
         for i, some in positions.items():
             self.category[some] = i
             if i != category:
@@ -117,7 +136,9 @@ class WorkingTaxonomy:
                     f"{old.parent!r} already has a category {name!r}: choose another name, or merge the two"
                 )
         self.categories[category] = replace(old, name=name, named=not model, namer=model)
-        self._tell_apart([c.id for c in self.categories.values() if c.parent == old.parent])
+        if not model and category in self.groups:
+            self.given_names[self.groups[category]] = name
+        self.tell_apart([c.id for c in self.categories.values() if c.parent == old.parent])
 
     def move(self, rows: Sequence[int], to: int) -> None:
         """Move texts, given by row, to another category of their label. A category left without texts is removed."""
@@ -132,10 +153,19 @@ class WorkingTaxonomy:
                 )
         sources = set(self.category[positions].tolist()) - {to}
         self.category[positions] = to
+        self.moved |= dict.fromkeys(positions.tolist(), to)
         for source in sources:
             if not len(self.members(source)):
-                self._drop(source)
+                self.drop(source)
         self._describe([i for i in (to, *sorted(sources)) if i in self.categories], rename=False)
+
+    def described_tree(self) -> DescribedTree:
+        """The category tree of the run."""
+        if self.tree is None:
+            raise InputError(
+                "this run has no tree of categories, because an earlier version of subtaxa made it: run discover again"
+            )
+        return self.tree
 
     def extend(
         self, texts: Sequence[str], labels: Sequence[str], features: Floats, category: Ints, new: Sequence[Ints]
@@ -167,8 +197,10 @@ class WorkingTaxonomy:
         """The categories, ordered by label and then by decreasing size."""
         return Taxonomy(tuple(sorted(self.categories.values(), key=lambda c: (c.parent, -c.size, c.id))))
 
-    def _drop(self, category: int) -> None:
+    def drop(self, category: int) -> None:
+        """Remove a category that has no texts any more."""
         del self.categories[category], self.centroids[category]
+        self.groups.pop(category, None)
 
     def _describe(
         self, changed: Iterable[int], *, rename: bool = True, names: Mapping[int, str] = MappingProxyType({})
@@ -207,9 +239,9 @@ class WorkingTaxonomy:
             self.categories[i] = Category(
                 i, parent, name, found.keywords, examples, len(members), named=old.named, namer=namer
             )
-        self._tell_apart(children)
+        self.tell_apart(children)
 
-    def _tell_apart(self, children: Sequence[int]) -> None:
+    def tell_apart(self, children: Sequence[int]) -> None:
         """Update the lines that tell the categories of a label apart."""
         categories = [self.categories[i] for i in children]
         lines = differences(

@@ -19,6 +19,9 @@ from subtaxa.settings import Settings
 # A total whose silhouette is lower than the best by this share has 1/e of its weight.
 PLAUSIBLE = 0.05
 
+# A best silhouette below this counts as this, so that chance differences between blurred categories do not decide.
+CLEAR = 0.25
+
 # The number of totals that are tried.
 TOTALS = 40
 
@@ -83,7 +86,7 @@ class SilhouetteEstimator(NumberEstimator):
     def _middle(self, totals: NDArray[np.int64], scores: NDArray[np.float64], n_labels: int) -> float:
         """The weighted geometric mean of the totals (T,), given their scores (T,)."""
         logs = np.log(totals)
-        lost = (scores.max() - scores) / max(abs(float(scores.max())), 1e-9)  # (T,) as a share of the best
+        lost = (scores.max() - scores) / max(float(scores.max()), CLEAR)  # (T,) as a share of the best
         prior = 0.5 * ((logs - np.log(USUAL * n_labels)) / PRIOR_SPREAD) ** 2
         weight = np.exp(-lost / max(self.plausible, 1e-9) - prior) * np.gradient(logs) if len(logs) > 1 else np.ones(1)
         return float(np.exp(np.average(logs, weights=weight)))

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.forest import Forest
+from subtaxa.runtime.arrays import Ints
 from subtaxa.settings import Settings
 
 
@@ -22,6 +23,10 @@ class ClusterRule:
     def from_settings(cls, settings: Settings) -> ClusterRule:
         """The rule with the values that a user has set."""
         return cls()
+
+    def cut(self, forest: Forest, numbers: Sequence[int]) -> Ints | None:
+        """The nodes of the category tree that the categories of `fit` stand for, in order; None if they do not."""
+        return None
 
     def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
         """The categories of `forest.features` below `forest.labels`: `numbers[i]` of them below label i, in order."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.rules.base import ClusterRule
+from subtaxa.runtime.arrays import Ints
 
 
 class TreeRule(ClusterRule):
@@ -15,9 +16,11 @@ class TreeRule(ClusterRule):
 
     about: ClassVar[str] = "cut of the category tree, refined by k-means"
 
-    def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
+    def cut(self, forest: Forest, numbers: Sequence[int]) -> Ints:
         tree = forest.tree_with(numbers)
-        cut = tree.cut(sum(numbers), dict(enumerate(numbers)))
-        found = tree.clusters(forest.features, [[node] for node in cut])
-        order = found.parents.argsort(kind="stable")
-        return Clusters(found.centroids[order], found.parents[order])
+        nodes = tree.cut(sum(numbers), dict(enumerate(numbers)))
+        return nodes[tree.labels[nodes].argsort(kind="stable")]
+
+    def fit(self, forest: Forest, numbers: Sequence[int]) -> Clusters:
+        nodes = self.cut(forest, numbers)
+        return forest.category_tree.clusters(forest.features, [[node] for node in nodes.tolist()])
