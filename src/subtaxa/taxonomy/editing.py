@@ -76,4 +76,5 @@ def _before_edits(state: FittedState) -> WorkingTaxonomy:
         categories=trained.taxonomy.by_id(),
         centroids={c.id: trained.clusters.centroids[i] for i, c in enumerate(trained.taxonomy)},
         next_id=trained.next_id,
+        saved_names=state.saved_names,
     )

@@ -6,7 +6,7 @@ N texts, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -31,6 +31,7 @@ class WorkingTaxonomy:
     centroids: dict[int, Floats]  # (D,) each
     next_id: int = 0
     embed: Embed | None = None  # computes the features of phrases for names
+    saved_names: Mapping[int, str] = field(default_factory=dict)  # used while an old log is replayed, without `embed`
 
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
@@ -181,6 +182,8 @@ class WorkingTaxonomy:
         children = [c.id for c in self.categories.values() if c.parent == parent]
         group = {i: number for number, i in enumerate(children)}
         unnamed = [i for i in ids if not self.categories[i].name or (rename and not self.categories[i].named)]
+        if self.embed is None:
+            names = {**self.saved_names, **names}
         # The only category of a label has no siblings, so it is compared with all other texts.
         rows = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
         local = np.array([group.get(int(i), len(children)) for i in self.category[rows]], dtype=np.int64)
