@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -405,3 +405,24 @@ def test_any_edits_can_be_replayed_from_their_log(asked: list[tuple[object, ...]
         assert c.size == len(found.members(i))
         assert {found.labels[m] for m in found.members(i)} == {c.parent}
     assert len({(c.parent, c.name) for c in found.categories.values()}) == len(found.categories)
+
+
+def test_the_log_keeps_the_names_that_an_edit_led_to_and_replaying_it_embeds_nothing() -> None:
+    base = made_up(0)
+    base.texts = [f"{'abcde'[i // 6] * 4} parcel" for i in range(30)]
+    asked: list[str] = []
+
+    def embed(phrases: Sequence[str]) -> np.ndarray:
+        asked.extend(phrases)
+        return np.ones((len(phrases), base.features.shape[1]), dtype=np.float32)
+
+    working = edit_log.replay(base, [])
+    working.embed = embed
+    entry = edit_log.apply_new(working, edits.merge(working, [0, 1]), [])
+    name = working.categories[0].name
+    assert entry["names"] == [{"id": 0, "name": name}]
+    assert name in asked
+    n_asked = len(asked)
+    again = edit_log.replay(base, [entry])
+    assert again.categories[0].name == name
+    assert len(asked) == n_asked

@@ -148,7 +148,9 @@ def test_names_appear_in_all_files_and_keywords_are_kept(
     assert "llama named 6 of 6 categories; tokens: 600 sent, 18 received" in printed.out
     after = Discovery.load(run).taxonomy_
     expected = ["=<b>Hot & cold</b>", *(f"Name {i}" for i in range(2, 7))]
-    assert list(after) == [replace(c, name=n, namer="llama") for c, n in zip(before, expected, strict=True)]
+    renamed = [replace(c, name=n, namer="llama") for c, n in zip(before, expected, strict=True)]
+    assert [replace(c, difference="") for c in after] == [replace(c, difference="") for c in renamed]
+    assert any("“Name 2”" in c.difference for c in after)  # The lines about differences use the new names.
     with (run / layout.CATEGORIES).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["category"] for row in rows] == [f"'{expected[0]}", *expected[1:]]

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     if kept := sum(c.named for c in before):
         say(f"named by a person and kept: {kept}")
     if failed := len(unnamed) - len(named):
-        say(f"no usable answer after two attempts: {failed} (they keep their keywords as names)")
+        say(f"no usable answer after two attempts: {failed} (they keep their names)")
 
 
 def _name(session: EditSession, server: ChatServer, unnamed: list[Category], progress: Progress) -> list[str]:

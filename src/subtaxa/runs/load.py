@@ -142,6 +142,8 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
 
 def _apply_edits(state: FittedState, log: Path) -> None:
     edits = read_log(read_limited(log, "replace"), str(log))
+    if any(edit["do"] in ("merge", "split") and "names" not in edit for edit in edits):
+        state.saved_names = {c.id: c.name for c in reading.read_taxonomy(log.parent)}
     try:
         apply_log(state, edits)
     except InputError as error:

@@ -79,4 +79,5 @@ def _before_edits(state: FittedState) -> WorkingTaxonomy:
         next_id=trained.next_id,
         tree=state.tree,
         groups=dict(trained.groups),
+        saved_names=state.saved_names,
     )

@@ -73,6 +73,7 @@ class FittedState:
     trained: Categorisation  # as training or the last update left it
     current: Categorisation  # the same with the edits applied
     edits: list[dict[str, Any]] = field(default_factory=list)
+    saved_names: dict[int, str] = field(default_factory=dict)  # for edits that were logged without names (0.1)
     earlier_edits: str = ""  # the log of edits before the last update, which can no longer be undone
 
     @property

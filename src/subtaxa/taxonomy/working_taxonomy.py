@@ -38,6 +38,7 @@ class WorkingTaxonomy:
     ids: dict[Group, int] = field(default_factory=dict)  # the id that a group of nodes has or had
     given_names: dict[Group, str] = field(default_factory=dict)  # names that a person gave to groups of nodes
     moved: dict[int, int] = field(default_factory=dict)  # position of a text that a person moved, and where to
+    saved_names: Mapping[int, str] = field(default_factory=dict)  # used while an old log is replayed, without `embed`
 
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
@@ -214,6 +215,8 @@ class WorkingTaxonomy:
         children = [c.id for c in self.categories.values() if c.parent == parent]
         group = {i: number for number, i in enumerate(children)}
         unnamed = [i for i in ids if not self.categories[i].name or (rename and not self.categories[i].named)]
+        if self.embed is None:
+            names = {**self.saved_names, **names}
         # The only category of a label has no siblings, so it is compared with all other texts.
         rows = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
         local = np.array([group.get(int(i), len(children)) for i in self.category[rows]], dtype=np.int64)
