@@ -81,10 +81,13 @@ TOKENIZERS = frozenset(
     ]
 )
 POOLING_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
-ACTIVATIONS = tuple(
-    f"torch.nn.modules.activation.{name}"
-    for name in ["ELU", "GELU", "Hardtanh", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid", "Tanh"]
-) + ("torch.nn.modules.linear.Identity",)
+ACTIVATIONS = (
+    "torch.nn.modules.linear.Identity",
+    *(
+        f"torch.nn.modules.activation.{name}"
+        for name in ("ELU", "GELU", "Hardtanh", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid", "Tanh")
+    ),
+)
 # The texts that sentence-transformers passes from module to module.
 FEATURES = ("token_embeddings", "sentence_embedding", "cls_token_embeddings")
 
