@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.requested_number import index_of_label
+from subtaxa.clustering.requested_number import check, index_of_label
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.taxonomy.categories import Taxonomy
@@ -99,6 +99,10 @@ def recut(working: WorkingTaxonomy, categories: int | Mapping[str, int] | None, 
     """The edit that cuts the category tree elsewhere: at a total, at numbers for some labels, or one step finer."""
     if (categories is None) == (finer is None):
         raise InputError("recut needs either a number of categories, or finer or coarser: give one of them")
+    if categories is not None:
+        check(categories)
+    if categories == "auto":
+        raise InputError('categories is "auto", but a recut estimates nothing: give a number, or finer or coarser')
     tree, names = working.described_tree().tree, sorted(set(working.labels))
     if isinstance(categories, Mapping):
         fixed = {index_of_label(label, names): number for label, number in categories.items()}
