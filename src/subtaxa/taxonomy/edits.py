@@ -95,14 +95,18 @@ def move(working: WorkingTaxonomy, rows: Sequence[int], to: int) -> Edit:
     return {"do": "move", "rows": rows, "to": to, "says": f"move {_texts(len(rows))} to {working.check(to).name!r}"}
 
 
-def recut(working: WorkingTaxonomy, categories: int | Mapping[str, int] | None, finer: bool | None = None) -> Edit:
+def recut(
+    working: WorkingTaxonomy, categories: int | str | Mapping[str, int] | None, finer: bool | None = None
+) -> Edit:
     """The edit that cuts the category tree elsewhere: at a total, at numbers for some labels, or one step finer."""
     if (categories is None) == (finer is None):
         raise InputError("recut needs either a number of categories, or finer or coarser: give one of them")
     if categories is not None:
         check(categories)
-    if categories == "auto":
-        raise InputError('categories is "auto", but a recut estimates nothing: give a number, or finer or coarser')
+    if isinstance(categories, str):
+        raise InputError(
+            f"categories is {categories!r}, but a recut estimates nothing: give a number, or finer or coarser"
+        )
     tree, names = working.described_tree().tree, sorted(set(working.labels))
     if isinstance(categories, Mapping):
         fixed = {index_of_label(label, names): number for label, number in categories.items()}
