@@ -2,8 +2,8 @@
 
     python soak/evil.py --mutations 5000
 
-Each mutation changes one key of one JSON file (another value, a path, an address, a huge or deeply nested value, another
-type, or no value) or one array (NaN, another shape or type). The digests are then computed again, as a stranger would.
+Each mutation changes one key of one JSON file (a path, an address, a huge or deeply nested value, another type, or no
+value) or one array (NaN, another shape or type). The digests are then computed again, as a stranger would.
 `info`, `assign`, `update` or `rename` then uses the run in a fork that reports every file opened outside the folder,
 every socket, every child process and every question. The files that mutated paths lead to must not have been read. A
 command must succeed, or fail with one sentence. The program prints a Markdown table. `make soak` runs it.
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, forked
+from kill_writes import Commands, forked  # noqa: E402
 
 COMMANDS = ("info", "assign", "update", "rename")
 # Keys that once made a library do something else, by file.
@@ -174,8 +174,10 @@ class Evil:
 
         arguments = {
             "info": ["info", str(run)],
-            "assign": ["assign", str(run), str(self.commands.more), "--out", str(self.folder / "assigned.csv")]
-            + ["--overwrite", "--quiet"],
+            "assign": [
+                *("assign", str(run), str(self.commands.more), "--overwrite", "--quiet"),
+                *("--out", str(self.folder / "assigned.csv")),
+            ],
             "update": ["update", str(run), str(self.commands.more), "--quiet"],
             "rename": ["rename", str(run), "0", "Mine", "--quiet"],
         }[command]

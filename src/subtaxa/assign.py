@@ -16,8 +16,8 @@ from subtaxa.data.columns import text_and_known_label, unused_names
 from subtaxa.data.readers import open_file
 from subtaxa.data.tables import ASSIGNMENT_COLUMNS, WRITABLE, Table, check_writable, write_tables
 from subtaxa.errors import InputError
-from subtaxa.runtime.folder_lock import check_encodable
 from subtaxa.runtime.atomic_files import whole_file
+from subtaxa.runtime.folder_lock import check_encodable
 from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.terminal import PrintableBytes
 from subtaxa.settings import check_backend

@@ -68,7 +68,7 @@ def test_ids_with_leading_zeros_are_ids(run: Path, capsys: pytest.CaptureFixture
 def test_closed_streams(run: Path, command: str, closed: str) -> None:
     more = {"info": "", "rename": "0 Mine"}[command]
     line = f"{sys.executable} -m subtaxa {command} {run} {more} {closed}"
-    finished = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    finished = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     assert "Traceback" not in finished.stderr
     if command == "rename":
@@ -78,7 +78,7 @@ def test_closed_streams(run: Path, command: str, closed: str) -> None:
 def test_assign_to_a_closed_stream_is_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("text\nrefund\n")
     line = f"{sys.executable} -m subtaxa assign {run} {tmp_path / 'new.csv'} --out - --quiet >&-"
-    finished = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    finished = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert finished.stderr == "subtaxa: standard output is closed: name a file with --out\n"
 
