@@ -100,3 +100,11 @@ def test_a_path_that_is_not_utf8_is_refused_before_training(
     error = refused(capsys, ["discover", str(texts), "--out", out, "--encoder", tiny_encoder, "--quiet"])
     assert "is not valid UTF-8: rename it" in error
     assert [path.name for path in tmp_path.iterdir()] == ["texts.csv"]
+
+
+def test_a_label_column_that_is_there_twice_is_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "new.csv").write_text("text,team,team\nrefund,money,post\n")
+    command = ["update", str(run), str(tmp_path / "new.csv"), "--label", "team", "--quiet"]
+    assert "column 'team' occurs 2 times" in refused(capsys, command)

@@ -562,7 +562,7 @@ def test_a_reply_of_one_byte_at_a_time_meets_a_deadline(monkeypatch: pytest.Monk
         server.close()
 
 
-@pytest.mark.parametrize("count", [-1, True, 2**63, 10**400, 1.5, "3", None])
+@pytest.mark.parametrize("count", [-1, True, 2**63, 10**400, 1.5, "3", None], ids=lambda count: str(count)[:20])
 def test_absurd_counts_of_tokens_are_unknown(serve: Callable[..., Model], count: object) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 3}
     server = chat_client.ChatServer(serve(lambda: said("Refunds", usage=usage)).url, "llama")

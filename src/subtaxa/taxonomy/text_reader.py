@@ -40,10 +40,14 @@ class TextReader(ABC):
 
     def features(self, texts: Sequence[str], progress: Progress) -> Floats:
         """Unit features of new texts: (n, D), or (n, D + W) with lexical features."""
+        place: dict[str, int] = {}
+        index = [place.setdefault(text, len(place)) for text in texts]  # Copies of a text are read once.
         with progress.step("Reading the texts", len(texts)) as step:
-            features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
+            features: Floats = self.inference_encoder.encode(list(place), step.advance).cpu().numpy()
+            step.advance(len(texts) - len(place))
         words = self.vocabulary
-        return features if words is None else concatenated(features, words.features(texts), words.weight)
+        found = features if words is None else concatenated(features, words.features(list(place)), words.weight)
+        return found[index]
 
 
 class MemoryReader(TextReader):
