@@ -88,7 +88,7 @@ def run(arguments: list[str]) -> None:
 
     names = iter(f"named {i}" for i in range(100))
     out, error = io.StringIO(), io.StringIO()
-    asked = mock.patch.object(ChatServer, "ask", lambda self, question: next(names))
+    asked = mock.patch.object(ChatServer, "ask", side_effect=names)
     with asked, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         code = main(arguments)
     if code:
