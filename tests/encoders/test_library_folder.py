@@ -17,7 +17,7 @@ from subtaxa.encoders.library_folder import library_folder
 from subtaxa.encoders.loading import check_folder, load_pipeline
 from subtaxa.errors import InputError
 
-SECRET = "a line that nobody may read"
+HIDDEN = "a line that nobody may read"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def folder(tiny_encoder: str, tmp_path: Path) -> Path:
     """A model folder, and files beside it that it must not reach."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "config.json").write_text('{"model_type": "bert"}')
-    (tmp_path / "outside" / "vocab.txt").write_text(SECRET)
+    (tmp_path / "outside" / "vocab.txt").write_text(HIDDEN)
     return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
 
 
@@ -119,7 +119,7 @@ def test_a_key_that_is_not_listed_never_reaches_a_library(folder: Path, name: st
     pipeline = load_pipeline(str(folder))
     assert pipeline.encode(["refund owed"]).shape == (1, 32)
     assert {path.name for path in (folder.parent / "outside").iterdir()} == before
-    assert SECRET not in pipeline.tokenizer.get_vocab()
+    assert HIDDEN not in pipeline.tokenizer.get_vocab()
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -169,7 +169,7 @@ def test_a_vocabulary_without_a_token_for_unknown_words_is_refused(folder: Path)
     content = (folder / "tokenizer.json").read_text().replace('"[UNK]": 1', '"[NONE]": 1')
     content = content.replace('"content": "[UNK]"', '"content": "[NONE]"')
     (folder / "tokenizer.json").write_text(content)
-    with pytest.raises(InputError, match="cannot load the encoder .*UNK"):
+    with pytest.raises(InputError, match=r"cannot load the encoder .*UNK"):
         load_pipeline(str(folder))
 
 

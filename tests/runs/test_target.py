@@ -59,7 +59,7 @@ def test_a_file_that_somebody_changed_is_not_overwritten(tmp_path: Path) -> None
     folder = saved(tmp_path / "run", layout.RUN, layout.CATEGORIES)
     check_target(folder, overwrite=True, resume=False)
     (folder / layout.CATEGORIES).write_text("with my notes")
-    with pytest.raises(InputError, match="categories.csv"):
+    with pytest.raises(InputError, match=r"categories\.csv"):
         check_target(folder, overwrite=True, resume=False)
     check_target(folder, overwrite=True, resume=False, changed=False)  # An update of the run itself.
 

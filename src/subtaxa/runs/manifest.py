@@ -61,7 +61,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def shows_log(folder: Path) -> bool:
-    """Whether the tables of a run show its log of edits. They do not if a series of edits was stopped before its end."""
+    """Whether the tables of a run show its log of edits. They do not if a series of edits was stopped midway."""
     return read_manifest(folder).shown == digest_of_log(folder)
 
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from http.client import HTTPException
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 from urllib.error import URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
@@ -166,7 +166,7 @@ class ChatServer:
             self.uncounted = True
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < MOST_TOKENS
 
 
