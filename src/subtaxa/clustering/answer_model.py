@@ -1,8 +1,8 @@
 """A model of a user's answers: the probability that two groups of texts belong to one category.
 
-It is a logistic regression with a prior (maximum a posteriori). Its inputs are the distance between the means of the two
-groups, their sizes, and the coarse label, whose effect is pooled over the labels. Before the first answer it agrees with
-the cut that is shown. An answer may be wrong: each has a small probability of saying nothing, so that a single one
+It is a logistic regression with a prior (maximum a posteriori). Its inputs are the distance between the means of the
+two groups, their sizes, and the coarse label, whose effect is pooled over the labels. Before the first answer it agrees
+with the cut that is shown. An answer may be wrong: each has a small probability of saying nothing, so that a single one
 cannot outweigh the others.
 
 Q questions, F = 3 + L inputs, L labels.
@@ -55,10 +55,7 @@ def inputs(distances: NDArray[np.float64], factors: NDArray[np.float64], labels:
 
 
 def weights_before(threshold: float, power: float, n_labels: int) -> NDArray[np.float64]:
-    """The weights (F,) without any answer: two groups are one category if distance · factor^power is below a threshold.
-
-    The inputs are centred such that the cost of the average merge is the threshold.
-    """
+    """The weights (F,) without any answer: groups are one category if distance · factor^power is below a threshold."""
     start = np.zeros(3 + n_labels)
     start[:3] = SLOPE * np.log(threshold), -SLOPE, -SLOPE * power
     return start

@@ -6,6 +6,7 @@ N texts, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -43,10 +44,12 @@ class WorkingTaxonomy:
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
         self.ids = {group: i for i, group in self.groups.items()} | self.ids
+        self.start_nodes = [node for group in self.groups.values() for node in group]  # the nodes before all edits
 
     def copy(self) -> WorkingTaxonomy:
         """A copy that can be edited while this one stays as it is."""
-        copied = replace(self, category=self.category.copy())
+        copied = copy(self)
+        copied.category = self.category.copy()
         for name in ("categories", "centroids", "groups", "ids", "given_names", "moved"):
             setattr(copied, name, dict(getattr(self, name)))
         return copied
