@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.requested_number import GRANULARITIES, check
 from subtaxa.clustering.rules import rule_for
-from subtaxa.data.texts import CoarseTexts
+from subtaxa.data.texts import ONE_LABEL, CoarseTexts
 from subtaxa.errors import InputError, SettingError
 from subtaxa.fitting import fit_state
 from subtaxa.methods import settings_for
@@ -248,7 +248,7 @@ new_category_lift
         texts : sequence of str, or CoarseTexts
             The texts, or texts with their labels as `read_texts` gives them.
         labels : sequence of str, optional
-            The coarse label of each text.
+            The coarse label of each text. Without them, all texts have the label "all".
         progress : Progress, optional
             What reports progress. By default `verbose` decides.
         checkpoint : path, optional
@@ -561,6 +561,7 @@ new_category_lift
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:
     if isinstance(texts, CoarseTexts):
         return texts
-    if labels is None:
-        raise InputError("fit needs a coarse label for each text: fit(texts, labels)")
-    return CoarseTexts.from_lists(texts, labels, strict=True)
+    if isinstance(texts, str):
+        raise InputError("texts is a single string: give a list of strings")
+    texts = list(texts)
+    return CoarseTexts.from_lists(texts, [ONE_LABEL] * len(texts) if labels is None else labels, strict=True)
