@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def working_taxonomy(state: FittedState, log: list[edit_log.Edit] | None = None)
 def rebase(state: FittedState, working: WorkingTaxonomy, data: CoarseTexts, text_map: Floats) -> None:
     """Make a working taxonomy, perhaps of more texts, the base of further edits. Earlier edits cannot be undone."""
     state.data, state.features, state.map = data, working.features, text_map
-    state.current = state.trained = _categorisation(state, working)
+    found = _categorisation(state, working)
+    state.current = state.trained = replace(found, past_ids={}, given_names={})  # A saved run does not have these.
     state.earlier_edits += edit_log.write_log(state.edits)
     state.edits = []
 
@@ -73,6 +75,8 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
         next_id=working.next_id,
         groups=working.groups,
+        past_ids=working.ids,
+        given_names=working.given_names,
     )
 
 
