@@ -1,4 +1,4 @@
-"""Categories of equal size: balanced k-means, when it is used, and how it points to the number of categories."""
+"""Categories of equal size: balanced k-means."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import pytest
 from helpers.planted import Planted, blobs, same_partition, unit_rows
 
 from subtaxa.clustering.balanced_kmeans import balanced_kmeans
-from subtaxa.clustering.estimators.silhouette import SilhouetteEstimator, TotalScores
 from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.number_of_categories import numbers_per_label
-from subtaxa.clustering.rules import AutoRule, balance, cluster, find_categories
-from subtaxa.clustering.rules.balanced import balance_cost
+from subtaxa.clustering.rules.balanced import BalancedRule
 from subtaxa.clustering.rules.merged import best_merged
 from subtaxa.clustering.silhouettes import first_best
 
@@ -49,7 +46,7 @@ def test_balancing_neither_splits_nor_joins_categories_of_equal_size() -> None:
     forest = Forest(data.features, data.labels)
     free = best_merged(forest, [5, 4], forest.sample())[0].nearest(data.features, data.labels)
     assert not same_partition(free, data.truth)
-    found = cluster(data.features, data.labels, 9).nearest(data.features, data.labels)
+    found = BalancedRule().fit(forest, [5, 4]).nearest(data.features, data.labels)
     assert same_partition(found, data.truth)
 
 
@@ -59,7 +56,7 @@ def test_rounding_has_no_effect_if_two_centroids_converge(seed: int) -> None:
     data = halves([[40] * 5, [40] * 4], seed=seed)
     noise = np.random.default_rng(seed).normal(size=data.features.shape)
     for rows in (data.features, unit_rows(data.features + 1e-6 * noise)):
-        found = cluster(rows, data.labels, 9)
+        found = BalancedRule().fit(Forest(rows, data.labels), [5, 4])
         assert same_partition(found.nearest(rows, data.labels), data.truth)
         similarity = np.where(data.labels[:, None] == found.parents, rows @ found.centroids.T, -1.0)
         best = np.sort(similarity, axis=1)[:, -2:]
@@ -69,61 +66,3 @@ def test_rounding_has_no_effect_if_two_centroids_converge(seed: int) -> None:
 def test_the_first_of_scores_that_differ_only_by_rounding_is_best() -> None:
     assert first_best([0.1, 0.5, 0.5 + 1e-12, 0.4]) == 1
     assert first_best([0.1, 0.5, 0.6]) == 2
-
-
-def test_categories_of_equal_size_are_counted() -> None:
-    data = halves([[40] * 5, [40] * 4, [40] * 6])
-    forest, choices = numbers_per_label(Forest(data.features, data.labels))
-    assert forest.balanced
-    assert [choice.chosen for choice in choices] == [5, 4, 6]
-    assert all(choice.balanced for choice in choices)
-
-
-def test_the_fewest_negative_silhouettes_decide_if_a_wrong_number_can_be_balanced_too() -> None:
-    data = blobs([[30] * 6, [30] * 5, [30] * 5], spread=0.14, dim=40, seed=2)
-    forest = Forest(data.features, data.labels)
-    assert balance_cost(forest, 17).silhouette_kept > balance_cost(forest, 16).silhouette_kept
-    assert balance_cost(forest, 17).negative_share > balance_cost(forest, 16).negative_share
-    assert TotalScores(forest, {}).balanced(10, 20) == (16, 16, 16)
-
-
-@pytest.mark.parametrize("sizes", [[[80, 10, 5, 20], [60, 8, 30]], [[120, 52, 32, 23, 17, 14, 12, 10, 9, 8]]])
-def test_unbalanced_categories_are_not_balanced(sizes: list[list[int]]) -> None:
-    data = blobs(sizes, spread=0.08)
-    forest, number = Forest(data.features, data.labels), sum(map(len, sizes))
-    assert balance(forest, number, AutoRule()) is forest
-    found = find_categories(forest, [len(own) for own in sizes]).nearest(data.features, data.labels)
-    assert same_partition(found, data.truth)
-
-
-def test_balancing_costs_little_only_at_the_true_number() -> None:
-    data = blobs([[20] * 3, [20] * 4], spread=0.08)
-    at_truth, beyond = (balance_cost(Forest(data.features, data.labels), total) for total in (7, 9))
-    assert at_truth.silhouette_kept == pytest.approx(1.0, abs=2e-3)
-    assert beyond.silhouette_kept < 0.9
-    assert at_truth.negative_share == 0.0 < beyond.negative_share
-
-
-@pytest.mark.parametrize(("number", "shares"), [(2, [1, 1]), (4, [3, 1]), (5, [4, 1]), (8, [6, 2])])
-def test_balanced_categories_are_divided_in_proportion_to_the_texts(number: int, shares: list[int]) -> None:
-    data = blobs([[15, 15], [10]])
-    assert Forest(data.features, data.labels).as_balanced().divide(number) == shares
-
-
-def test_a_fixed_number_of_a_label_is_kept() -> None:
-    data = halves([[40] * 5, [40] * 4, [40] * 6])
-    _, choices = numbers_per_label(Forest(data.features, data.labels), fixed={1: 2})
-    assert choices[1].chosen == 2
-
-
-def test_the_plausible_range_contains_the_estimate() -> None:
-    data = halves([[40] * 5, [40] * 4, [40] * 6])
-    coarse, low, total, high, fine = SilhouetteEstimator().estimate(Forest(data.features, data.labels)).totals.tolist()
-    assert coarse < low <= total == 15 <= high < fine
-
-
-def test_texts_without_structure_are_not_balanced() -> None:
-    rows = unit_rows(np.random.default_rng(0).normal(size=(300, 20)))
-    forest = Forest(rows, np.repeat([0, 1, 2], 100))
-    assert balance(forest, 15, AutoRule()) is forest
-    assert balance_cost(forest, 15).silhouette_kept == 0.0

@@ -31,7 +31,7 @@ def found_in(data: Planted, number: int | None, **options: int) -> tuple[Cluster
     """The categories, and the category of each text. Without a number, the number is estimated."""
     if number is None:
         forest = Forest(data.features, data.labels, **options)
-        forest, choices = numbers_per_label(forest)
+        choices = numbers_per_label(forest)
         clusters = find_categories(forest, [choice.chosen for choice in choices])
     else:
         clusters = cluster(data.features, data.labels, number, **options)

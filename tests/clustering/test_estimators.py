@@ -10,6 +10,7 @@ import pytest
 from helpers.planted import blobs
 
 from subtaxa.clustering.estimators import ESTIMATORS, Estimate, NumberEstimator, estimator_for
+from subtaxa.clustering.estimators.silhouette import USUAL
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.number_of_categories import numbers_per_label
 from subtaxa.errors import SettingError
@@ -34,12 +35,13 @@ def test_an_estimate_is_a_total_in_its_range_with_a_curve_for_each_label(name: s
     assert estimate.scores.shape == (tried, 3)
     assert np.isfinite(estimate.scores).all()
     assert estimate.totals.tolist() == sorted(estimate.totals.tolist())
-    assert len(estimate.totals) == 5
+    assert len(estimate.totals) == 3
     assert 3 <= estimate.total <= forest.max_categories()
-    assert sum(estimate.per_label) == estimate.total
-    assert all(1 <= k <= tree.n_leaves for k, tree in zip(estimate.per_label, forest.trees, strict=True))
-    choices = numbers_per_label(forest, estimate=estimate)[1]
+    choices = numbers_per_label(forest, estimator=ESTIMATORS.get(name)())
     assert sum(choice.chosen for choice in choices) == estimate.total
+    assert sum(choice.low for choice in choices) == estimate.totals[0]
+    assert sum(choice.high for choice in choices) == estimate.totals[2]
+    assert all(1 <= c.chosen <= tree.n_leaves for c, tree in zip(choices, forest.trees, strict=True))
 
 
 @every_estimator
@@ -58,12 +60,15 @@ def test_an_estimator_gives_the_same_result_every_time(name: str) -> None:
 
 @every_estimator
 def test_labels_of_one_text_have_one_category(name: str) -> None:
-    assert ESTIMATORS.get(name)().estimate(forest_of([[1], [14, 14]])).per_label[0] == 1
+    forest = forest_of([[1], [14, 14]])
+    assert set(ESTIMATORS.get(name)().estimate(forest).numbers[:, 0].tolist()) == {1}
+    assert numbers_per_label(forest, estimator=ESTIMATORS.get(name)())[0].chosen == 1
 
 
 @pytest.mark.parametrize("name", ["silhouette", "silhouette-of-cut", "silhouette-per-label"])
 def test_well_separated_categories_are_counted(name: str) -> None:
-    assert ESTIMATORS.get(name)().estimate(Forest(CLEAR.features, CLEAR.labels)).per_label == [3, 2]
+    choices = numbers_per_label(Forest(CLEAR.features, CLEAR.labels), estimator=ESTIMATORS.get(name)())
+    assert [choice.chosen for choice in choices] == [3, 2]
 
 
 @every_estimator
@@ -73,13 +78,12 @@ def test_an_estimator_is_made_from_settings_and_says_what_it_does(name: str) -> 
     assert estimator.about
 
 
-def test_a_larger_plausible_loss_widens_the_range() -> None:
+def test_with_a_larger_plausible_loss_the_usual_number_counts_more() -> None:
     forest = forest_of([[12] * 3, [20] * 6, [15]], 0.25)
-    ranges = []
-    for loss in (0.01, 0.3):
-        totals = estimator_for(Settings.from_preset(plausible_loss=loss)).estimate(forest).totals
-        ranges.append(int(totals[3] - totals[1]))
-    assert ranges[0] < ranges[1]
+    totals = [
+        estimator_for(Settings.from_preset(plausible_loss=loss)).estimate(forest).total for loss in (0.01, 0.3, 1.0)
+    ]
+    assert 10 <= totals[0] < totals[1] < totals[2] <= USUAL * 3
 
 
 class Constant(NumberEstimator):
@@ -89,7 +93,7 @@ class Constant(NumberEstimator):
 
     def estimate(self, forest: Forest, fixed: Mapping[int, int] | None = None) -> Estimate:
         n = len(forest.trees)
-        return Estimate(np.ones((1, n), dtype=np.int64), np.zeros((1, n)), np.full(5, n))
+        return Estimate(np.ones((1, n), dtype=np.int64), np.zeros((1, n)), np.full(3, n))
 
 
 def test_an_estimator_of_an_installed_package_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +101,7 @@ def test_an_estimator_of_an_installed_package_is_found_by_its_entry_point(monkey
     monkeypatch.setattr(EntryPoint, "load", lambda self: Constant)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == "subtaxa.number_estimators" else [])
     estimator = estimator_for(Settings.from_preset(number_estimator="constant"))
-    _, choices = numbers_per_label(Forest(CLEAR.features, CLEAR.labels), estimator=estimator)
+    choices = numbers_per_label(Forest(CLEAR.features, CLEAR.labels), estimator=estimator)
     assert [choice.chosen for choice in choices] == [1, 1]
 
 

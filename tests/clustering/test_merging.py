@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.planted import same_partition
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster import hierarchy
 
 from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.merging import POWERS, merge
-from subtaxa.clustering.rules import cluster
+from subtaxa.clustering.merging import POWERS, linkage, merge
+from subtaxa.clustering.rules import MergedRule, cluster
 from subtaxa.runtime.arrays import unit
 
 
@@ -49,8 +49,25 @@ def test_merges_equal_a_slow_computation(seed: int, power: float) -> None:
 
 def test_power_one_is_wards_linkage() -> None:
     for number in range(1, 13):
-        ward = fcluster(linkage(points(), "ward"), number, "maxclust")
+        ward = hierarchy.fcluster(hierarchy.linkage(points(), "ward"), number, "maxclust")
         assert same_partition(merge(points(), np.ones(12, dtype=np.int64), number, 1.0), ward)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_merges_with_power_one_are_those_of_scipy(seed: int) -> None:
+    rows = points(40, seed)
+    expected = hierarchy.linkage(rows, "ward")[:, :2].astype(np.int64)
+    found = linkage(rows, np.ones(40, dtype=np.int64), 1.0)
+    assert np.sort(found, axis=1).tolist() == np.sort(expected, axis=1).tolist()
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_fewer_merges_are_the_first_of_all_merges(power: float) -> None:
+    sizes = np.random.default_rng(1).integers(1, 50, 12)
+    every = linkage(points(), sizes, power)
+    assert every.shape == (11, 2)
+    for number in range(1, 13):
+        assert linkage(points(), sizes, power, number).tolist() == every[: 12 - number].tolist()
 
 
 def test_a_single_cluster_stays() -> None:
@@ -67,4 +84,4 @@ def test_a_wide_large_category_stays_whole_beside_small_ones() -> None:
     labels, truth = np.zeros(310, dtype=np.int64), np.repeat([0, 1, 2], [5, 5, 300])
     forest = Forest(features, labels)
     assert not same_partition(forest.cut(forest.divide(3)), truth)
-    assert same_partition(cluster(features, labels, 3).nearest(features, labels), truth)
+    assert same_partition(cluster(features, labels, 3, rule=MergedRule()).nearest(features, labels), truth)

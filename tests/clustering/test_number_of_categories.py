@@ -9,10 +9,9 @@ import pytest
 from helpers.planted import Planted, blobs, unit_rows
 from sklearn.metrics import silhouette_samples
 
-from subtaxa.clustering.estimators.base import NEGATIVE_PENALTY
-from subtaxa.clustering.estimators.silhouette import SilhouetteEstimator, TotalScores
+from subtaxa.clustering.estimators.silhouette import RANGE, USUAL, SilhouetteEstimator
 from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.number_of_categories import CategoryCount, numbers_per_label
+from subtaxa.clustering.number_of_categories import CategoryCount, divide_total, numbers_per_label
 from subtaxa.clustering.silhouettes import silhouettes
 
 
@@ -21,7 +20,7 @@ def estimated(data: Planted) -> int:
 
 
 def total(forest: Forest) -> int:
-    return sum(choice.chosen for choice in numbers_per_label(forest)[1])
+    return sum(choice.chosen for choice in numbers_per_label(forest))
 
 
 @pytest.mark.parametrize(
@@ -36,11 +35,6 @@ def test_the_planted_number_is_estimated(sizes: list[list[int]]) -> None:
 def test_every_number_near_the_best_is_tried() -> None:
     """More numbers are possible than are tried over the whole range."""
     assert estimated(blobs([[11] * 37], spread=0.03, dim=40)) == 37
-
-
-def test_a_single_label_without_structure_has_one_category() -> None:
-    features = unit_rows(np.random.default_rng(0).normal(size=(120, 24)))
-    assert total(Forest(features, np.zeros(120, dtype=np.int64))) == 1
 
 
 def test_labels_without_inner_structure_have_one_category_each() -> None:
@@ -59,74 +53,70 @@ def test_a_few_repeated_texts_are_one_category_each(distinct: int) -> None:
     assert total(Forest(features, np.zeros(len(features), dtype=np.int64))) == distinct
 
 
-def test_the_plausible_range_contains_the_number_and_granularity_goes_beyond_it() -> None:
+def test_granularity_chooses_the_ends_of_the_range() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.3, dim=16)
     forest = Forest(data.features, data.labels)
-    coarse, normal, fine = (numbers_per_label(forest, granularity)[1] for granularity in ("coarse", "normal", "fine"))
+    coarse, normal, fine = (numbers_per_label(forest, granularity) for granularity in ("coarse", "normal", "fine"))
     for low, middle, high in zip(coarse, normal, fine, strict=True):
-        assert low.chosen <= middle.low <= middle.chosen <= middle.high <= high.chosen
+        assert low.chosen == middle.low <= middle.chosen <= middle.high == high.chosen
         numbers = [number for number, _ in middle.curve]
         assert numbers == sorted(set(numbers))
-        assert {low.chosen, middle.chosen, high.chosen} <= set(numbers)
-    assert sum(c.chosen for c in coarse) < sum(c.chosen for c in normal) < sum(c.chosen for c in fine)
+        assert middle.chosen in numbers
+    totals = [sum(c.chosen for c in some) for some in (coarse, normal, fine)]
+    assert totals == [round(totals[1] / RANGE), totals[1], pytest.approx(totals[1] * RANGE, abs=1)]
 
 
-def test_the_middle_of_the_plausible_totals_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A single lucky total has little effect, and without any leeway the estimate is at the peak."""
-    data = blobs([[30] * 8, [30] * 8], spread=0.05)
-    tried = TotalScores(Forest(data.features, data.labels), {})
-    curve = {total: 0.5 - 0.2 * abs(np.log(total / 100)) for total in range(2, 400)} | {81: 0.53}
-    monkeypatch.setattr(tried, "score", curve.__getitem__)
-    assert max(curve, key=curve.__getitem__) == 81
-    low, middle, high = tried.middle(60, 166, 0.05)
-    assert low < 85 < 115 < high
-    assert abs(middle - 100) <= 3
-    assert tried.middle(300, 300, 0.05) == (300, 300, 300)
-    assert all(abs(number - 100) <= 3 for number in tried.middle(60, 166, 0.0))
+def middle(scores: list[float], totals: np.ndarray, n_labels: int, plausible: float = 0.05) -> float:
+    return SilhouetteEstimator(plausible)._middle(totals, np.array(scores), n_labels)
 
 
-def test_totals_are_scored_by_the_categories_they_lead_to() -> None:
-    """Merging and refining gives silhouettes at least as high as those of the cut trees."""
-    data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.12)
+def test_the_estimate_is_the_weighted_middle_of_the_totals() -> None:
+    """A single lucky total has little effect, a sharp peak decides, and without evidence the usual number does."""
+    totals = np.unique(np.geomspace(2, 400, 60).round().astype(int))
+    smooth = 0.5 - 0.2 * np.abs(np.log(totals / 100))
+    peak = totals[np.abs(totals - 83).argmin()]
+    lucky = np.where(totals == peak, 0.52, smooth)
+    assert middle(smooth.tolist(), totals, 12) == pytest.approx(100, rel=0.03)
+    assert middle(lucky.tolist(), totals, 12) == pytest.approx(100, rel=0.1)
+    assert middle(lucky.tolist(), totals, 12, plausible=1e-6) == pytest.approx(peak)
+    assert middle([0.3] * len(totals), totals, 3) == pytest.approx(USUAL * 3, rel=0.1)
+
+
+def test_differences_between_blurred_categories_do_not_decide() -> None:
+    """The best silhouette is low, so that a difference of half of it moves the estimate less than in clear texts."""
+    totals = np.unique(np.geomspace(2, 400, 60).round().astype(int))
+    rising = np.log(totals) / np.log(400)  # from 0.1 to 1
+    clear, blurred = (middle((height * rising).tolist(), totals, 3) for height in (0.5, 0.02))
+    assert clear > 150
+    assert blurred < 50
+
+
+def test_features_before_training_count_too() -> None:
+    """Training divided each of the four categories that the texts suggest into clear halves."""
+    texts = blobs([[40] * 2, [40] * 2], spread=0.05)
+    side = np.where(np.arange(len(texts)) % 2, 0.6, -0.6)[:, None] * np.eye(24)[texts.truth]
+    trained = unit_rows(texts.features + side)
+    assert sum(c.chosen for c in numbers_per_label(Forest(trained, texts.labels))) == 8
+    both = numbers_per_label(Forest(trained, texts.labels, untrained=texts.features))
+    assert [c.chosen for c in both] == [2, 2]
+
+
+def test_a_given_total_is_divided_as_the_cut_does() -> None:
+    data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
     forest = Forest(data.features, data.labels)
-    tried = TotalScores(forest, {})
-    for total in (4, 7, 10):
-        bare = silhouettes(data.features, forest.cut(forest.divide(total)), total, tried.rows).mean()
-        assert tried.silhouette(total) >= bare - 1e-6
-    assert tried.score(7) == max(tried.score(total) for total in range(2, 14))
-
-
-def test_negative_silhouettes_lower_the_score() -> None:
-    data = blobs([[40, 5, 6, 4], [30, 3, 25]], spread=0.3, dim=8)
-    tried = TotalScores(Forest(data.features, data.labels), {})
-    for total in (4, 7, 20):
-        negative = float((tried.silhouettes[total] < 0).mean()) if tried.silhouette(total) else 0.0
-        assert tried.score(total) == pytest.approx(tried.silhouette(total) - NEGATIVE_PENALTY * negative)
-    assert tried.score(20) < tried.silhouette(20)
-
-
-def test_an_earlier_estimate_is_divided_by_the_present_features() -> None:
-    """Since the estimate, the first label went from four categories to two, and the second from two to four."""
-    before = blobs([[12] * 4, [12] * 2], spread=0.06)
-    now = blobs([[24] * 2, [6] * 4], spread=0.06)
-    assert (before.labels == now.labels).all()
-    earlier = SilhouetteEstimator().estimate(Forest(before.features, before.labels))
-    assert earlier.total == 6
-    _, found = numbers_per_label(Forest(now.features, now.labels), estimate=earlier)
-    assert [choice.chosen for choice in found] == [2, 4]
-    for choice in found:
-        numbers, scores = zip(*choice.curve, strict=True)
-        assert choice.chosen in numbers
-        assert min(scores) <= dict(choice.curve)[choice.chosen] <= max(scores)
+    assert divide_total(forest, 10) == [CategoryCount.given(number) for number in (3, 6, 1)]
+    assert [count.chosen for count in divide_total(forest, 12, {1: 2})][1] == 2
+    most = forest.max_categories()
+    assert [count.chosen for count in divide_total(forest, most)] == [36, 120, 15]  # More than the tree usually has.
 
 
 def test_fixed_numbers_are_kept_and_the_others_are_estimated() -> None:
     data = blobs([[12] * 3, [20] * 6, [15]], spread=0.06)
     forest = Forest(data.features, data.labels)
-    _, found = numbers_per_label(forest, fixed={0: 5})
+    found = numbers_per_label(forest, fixed={0: 5})
     assert [choice.chosen for choice in found] == [5, 6, 1]
     assert found[0] == CategoryCount(5, 5, 5, ())
-    assert [choice.chosen for choice in numbers_per_label(forest, "fine", {0: 5, 1: 2, 2: 4})[1]] == [5, 2, 4]
+    assert [choice.chosen for choice in numbers_per_label(forest, "fine", {0: 5, 1: 2, 2: 4})] == [5, 2, 4]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -146,15 +136,3 @@ def test_silhouettes_of_a_single_category_are_zero() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # A user would see a warning from numpy.
         assert silhouettes(features, np.zeros(9, dtype=np.int64), 1, np.arange(9)).tolist() == [0.0] * 9
-
-
-def test_without_a_peak_the_number_is_about_the_root_of_the_number_of_texts() -> None:
-    """The texts are random pairs of near copies, so the score keeps rising with the number."""
-    rng = np.random.default_rng(0)
-    rows = np.repeat(rng.normal(size=(400, 24)), 2, axis=0) + 0.05 * rng.normal(size=(800, 24))
-    forest = Forest(unit_rows(rows), np.repeat([0, 1], 400))
-    coarse, normal, fine = (
-        sum(c.chosen for c in numbers_per_label(forest, g)[1]) for g in ("coarse", "normal", "fine")
-    )
-    assert 0.7 * 800**0.5 < normal < 1.5 * 800**0.5
-    assert coarse < normal < fine

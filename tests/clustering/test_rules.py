@@ -11,7 +11,7 @@ from helpers.planted import blobs, same_partition
 
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.rules import RULES, ClusterRule, balance, cluster, find_categories, rule_for
+from subtaxa.clustering.rules import RULES, ClusterRule, cluster, find_categories, rule_for
 from subtaxa.errors import SettingError
 from subtaxa.runtime import plugins
 from subtaxa.settings import Settings
@@ -24,7 +24,7 @@ def test_a_rule_gives_each_label_its_number_of_categories(name: str) -> None:
     data, rule = blobs([[12, 9, 10], [15], [10, 11]], spread=0.05), RULES.get(name)()
     forest = Forest(data.features, data.labels)
     for numbers in ([3, 1, 2], [1, 1, 1], [4, 2, 3]):
-        found = find_categories(balance(forest, sum(numbers), rule), numbers, rule=rule)
+        found = find_categories(forest, numbers, rule=rule)
         assert found.parents.tolist() == np.repeat([0, 1, 2], numbers).tolist()
         assert found.centroids.shape == (sum(numbers), data.features.shape[1])
         assert found.centroids.dtype == np.float32
@@ -91,5 +91,5 @@ def test_a_rule_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_rule_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(SettingError, match=r"unknown cluster rule 'balancd': did you mean 'balanced'\?"):
         RULES.get("balancd")
-    with pytest.raises(SettingError, match=r"unknown cluster rule 'x': use auto, balanced, merged, ward, kmeans"):
+    with pytest.raises(SettingError, match=r"unknown cluster rule 'x': use tree, merged, balanced, ward, kmeans"):
         RULES.get("x")

@@ -153,9 +153,6 @@ def test_training_data_has_no_room_for_fine_labels() -> None:
         "labels",
         "n_labels",
         "n_categories",
-        "number_is_guess",
-        "estimate_neighbours",
-        "fixed",
         "untrained",
         "lexical",
     }

@@ -44,7 +44,7 @@ def test_the_second_device_refuses_to_mix_and_computes_as_main_memory_does(secon
 def test_every_hook_runs_on_another_device(tiny_encoder: str, second_device: torch.device, name: str) -> None:
     settings, encoder, data, _ = prepared(tiny_encoder, method=name, rank_epochs=1, per_topic=10)
     words = torch.nn.functional.one_hot(data.labels).float()  # They tell the labels, so the default uses them.
-    data = replace(data, lexical=words, number_is_guess=True, estimate_neighbours=True).to(second_device)
+    data = replace(data, lexical=words).to(second_device)
     encoder.to(second_device)
     method = method_class(name)(settings)
     method.start(encoder, data)

@@ -11,21 +11,14 @@ import pytest
 import torch
 from helpers.methods import prepared, resume
 from torch import Tensor
-from torch.nn import functional as F
 
-from subtaxa.clustering.estimators import Estimate, SilhouetteEstimator
-from subtaxa.clustering.forest import Forest
-from subtaxa.clustering.rules import balanced
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.encoders.tokens import Batch
 from subtaxa.methods import settings_for
 from subtaxa.methods.base import TrainingData
-from subtaxa.methods.down import base_at
 from subtaxa.methods.soft_dna import SoftDNA
-from subtaxa.runtime.arrays import unit
 from subtaxa.runtime.progress import Progress
 from subtaxa.runtime.signals import Stopped
-from subtaxa.settings import neighbours_for
 from subtaxa.training.fit_encoder import train
 from subtaxa.training.trainer import History
 
@@ -78,16 +71,28 @@ def check_lists(method: SoftDNA) -> list[list[int]]:
     return lists
 
 
-def slow_weights(method: SoftDNA, lists: list[list[int]], base: float) -> list[dict[int, float]]:
-    """The weight of each kept neighbour, by loops: reciprocal pairs of one category, weighted by rank."""
-    labels = method.data.labels.tolist()
-    most = min(method.k, max(labels.count(label) for label in labels))
-    found = method.balanced_categories()
-    own = labels if found is None else found.nearest(method.queue.rows.numpy(), method.data.labels.numpy())
-    return [
-        {j: base ** (-rank / most) for rank, j in enumerate(same) if i in lists[j] and own[i] == own[j]}
-        for i, same in enumerate(lists)
-    ]
+@pytest.mark.parametrize(("epoch", "neighbours"), [(0, 5), (2, 5), (1, 25)])
+def test_neighbours_and_weights_are_those_of_the_slow_loop(tiny_encoder: str, epoch: int, neighbours: int) -> None:
+    """Reciprocal neighbours have weight 1/rank, where the text itself has rank 1."""
+    method = begun(tiny_encoder, epoch, neighbours=neighbours)
+    lists = check_lists(method)
+    for i, same in enumerate(lists):
+        own = {j: 1 / rank for rank, j in enumerate(same, 1) if i in lists[j]}
+        some = method.weights[i] > 0
+        found = dict(zip(method.positives[i, some].tolist(), method.weights[i, some].tolist(), strict=True))
+        assert found == pytest.approx(own, abs=1e-6)
+
+
+def test_training_does_not_depend_on_the_number_of_categories(tiny_encoder: str) -> None:
+    settings, encoder, data, _ = prepared(tiny_encoder, augment="none", neighbours="auto")
+    found = []
+    for number in (data.n_labels, 6, 90):
+        method = SoftDNA(settings)
+        method.start(encoder, replace(data, n_categories=number))
+        method.begin_epoch(0)
+        method.tower.eval()
+        found.append(({name: tensor.tolist() for name, tensor in method.state().items()}, losses(method)))
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
@@ -103,15 +108,6 @@ def test_the_loss_is_the_slow_loop(tiny_encoder: str) -> None:
     assert losses(method) == pytest.approx({"alignment": alignment, "uniformity": uniformity}, rel=1e-4)
 
 
-@pytest.mark.parametrize(("epoch", "neighbours"), [(0, 5), (2, 5), (1, 25)])
-def test_neighbours_and_weights_are_those_of_the_slow_loop(tiny_encoder: str, epoch: int, neighbours: int) -> None:
-    method = begun(tiny_encoder, epoch, neighbours=neighbours)
-    for i, own in enumerate(slow_weights(method, check_lists(method), base_at(epoch, 4))):
-        some = method.weights[i] > 0
-        found = dict(zip(method.positives[i, some].tolist(), method.weights[i, some].tolist(), strict=True))
-        assert found == pytest.approx(own, abs=1e-5)
-
-
 def test_neighbours_share_the_label_name_each_other_and_count_less_by_rank(tiny_encoder: str) -> None:
     method = begun(tiny_encoder)
     pairs = {(i, int(j)) for i, row in enumerate(method.positives) for j in row[method.weights[i] > 0]}
@@ -121,18 +117,6 @@ def test_neighbours_share_the_label_name_each_other_and_count_less_by_rank(tiny_
     assert torch.equal(method.positives[:, 0], torch.arange(len(method.data)))
     assert (method.weights[:, 0] == 1).all()
     assert all((row[row > 0].diff() < 0).all() for row in method.weights)
-
-
-def test_weights_flatten_over_the_epochs(tiny_encoder: str) -> None:
-    method = begun(tiny_encoder)
-    early = method.weights
-    for epoch in (1, 2):
-        method.begin_epoch(epoch)
-        late, far = method.weights, early > 0
-        far[:, 0] = False  # A text itself has full weight in every epoch.
-        assert torch.equal(late > 0, early > 0)  # The encoder has not changed.
-        assert (late[far] > early[far]).all()
-        early = late
 
 
 def test_what_was_mined_is_what_is_learned_from(tiny_encoder: str) -> None:
@@ -195,67 +179,6 @@ def test_words_keep_their_weight_where_the_encoder_reads_only_the_beginnings(tin
     assert later == first > 0 if cut else later < first
 
 
-def found_even(tiny_encoder: str, even: bool, monkeypatch: pytest.MonkeyPatch) -> SoftDNA:
-    """A method with lexical features in its third epoch of four. Its categories are balanced or not."""
-    _, _, data, _ = prepared(tiny_encoder)
-    method = with_words(tiny_encoder, torch.eye(data.n_labels)[data.labels], neighbours=100)
-    method.settings = method.settings.with_(balanced_silhouette=0.01 if even else 100.0)
-    monkeypatch.setattr(balanced, "MAX_NEGATIVE_SHARE", 1.0)
-    assert method.begin_epoch(2)["even"] == even
-    assert method.lexical_weight > 0
-    return method
-
-
-def test_neighbours_in_another_category_do_not_count_where_categories_are_even(
-    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    method = found_even(tiny_encoder, True, monkeypatch)
-    assert method.mined is not None
-    indices, stages = method.mined
-    assert set(stages) == {"label", "reciprocal", "category"}
-    found = method.balanced_categories()
-    assert found is not None
-    own = found.nearest(unit(method.comparison_features().numpy()), method.data.labels.numpy())
-    for i, kept in enumerate(stages["category"]):
-        same = [own[j] == own[i] for j in indices[i].tolist()]
-        assert kept.tolist() == [a and b for a, b in zip(stages["reciprocal"][i].tolist(), same, strict=True)]
-    assert stages["category"].sum() < stages["reciprocal"].sum()
-    assert torch.equal(method.weights > 0, stages["category"])
-
-
-def test_even_categories_take_the_place_of_neighbours_in_the_last_quarter(
-    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    method = found_even(tiny_encoder, True, monkeypatch)
-    method.begin_epoch(3)
-    method.tower.eval()
-    assert method.mined is not None
-    assert set(method.mined[1]) == {"category"}
-    fellows = [
-        frozenset(row[weight > 0].tolist()) for row, weight in zip(method.positives, method.weights, strict=True)
-    ]
-    assert len(set(fellows)) == method.data.n_categories
-    assert all(i in own for i, own in enumerate(fellows))  # So the sets are a partition.
-    assert all(len({int(method.data.labels[i]) for i in own}) == 1 for own in fellows)
-    assert all(math.isfinite(value) for value in losses(method).values())
-
-
-@pytest.mark.parametrize("epoch", [2, 3])
-def test_uneven_categories_do_neither(tiny_encoder: str, epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    method = found_even(tiny_encoder, False, monkeypatch)
-    method.begin_epoch(epoch)
-    assert method.mined is not None
-    assert set(method.mined[1]) == {"label", "reciprocal"}
-
-
-@pytest.mark.parametrize(("epochs", "expected"), [(1, []), (2, [1]), (4, [3]), (6, [4, 5]), (8, [6, 7])])
-def test_the_last_quarter(epochs: int, expected: list[int]) -> None:
-    method = SoftDNA(settings_for("default", epochs=epochs))
-    assert not any(map(method.in_category_phase, range(epochs)))  # Lexical features have no weight.
-    method.lexical_weight = 0.5
-    assert [epoch for epoch in range(epochs) if method.in_category_phase(epoch)] == expected
-
-
 @pytest.mark.parametrize("neighbours", [1, 2, 1000])
 def test_labels_of_one_and_two_texts(tiny_encoder: str, neighbours: int) -> None:
     labels = prepared(tiny_encoder)[2].labels.clone()
@@ -294,44 +217,6 @@ def test_the_state_of_one_is_the_next_loss_of_another(tiny_encoder: str) -> None
     assert other.positives.dtype == torch.int64
     for name, tensor in method.state().items():
         assert torch.equal(other.state()[name], tensor), name
-
-
-def test_an_unknown_number_is_estimated_once_and_k_follows_it(
-    tiny_encoder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[Tensor] = []
-
-    original = SilhouetteEstimator.estimate
-
-    def estimate(self: SilhouetteEstimator, forest: Forest, fixed: dict[int, int]) -> Estimate:
-        looked.append(torch.from_numpy(forest.features))
-        return original(self, forest, fixed)
-
-    monkeypatch.setattr(SilhouetteEstimator, "estimate", estimate)
-    settings, encoder, data, _ = prepared(tiny_encoder, augment="none")
-    words = torch.eye(len(data))[:, :5]
-    data = replace(data, n_categories=30, number_is_guess=True, estimate_neighbours=True, fixed={0: 2}, lexical=words)
-    monkeypatch.setattr(SoftDNA, "choose_lexical_weight", lambda self, epoch: 0.5)
-    method, other = SoftDNA(settings), SoftDNA(settings)
-    for one in (method, other):
-        one.start(encoder, data)
-    first = method.k
-    for epoch in range(4):
-        method.begin_epoch(epoch)
-    (rows,) = looked  # After the first epoch only, and with lexical features.
-    torch.testing.assert_close(rows, F.normalize(torch.cat([features(method), 0.5 * words], dim=1)))
-    assert method.estimate is not None
-    assert set(method.estimate.numbers[:, 0]) == {2}
-    assert method.k == neighbours_for(len(data), method.estimate.total) != first
-    resume(other, method)
-    assert other.estimate is not None
-    for ours, theirs in zip(method.estimate, other.estimate, strict=True):
-        assert (ours == theirs).all()
-    known = SoftDNA(settings)
-    known.start(encoder, replace(data, number_is_guess=False))
-    known.begin_epoch(1)
-    assert known.estimate is None
-    assert known.k == first
 
 
 def test_training_reads_no_more_tokens_than_a_view_may_have(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,10 @@ class CategoryTree:
     def cut(self, total: int, fixed: Mapping[int, int] | None = None) -> Ints:
         """The nodes (K,) of a cut into `total` categories. Labels with a `fixed` number have that many."""
         fixed = fixed or {}
+        for label, number in fixed.items():
+            if not 1 <= number <= self.max_numbers[label]:
+                own = self.max_numbers[label]
+                raise SettingError(f"categories is {number} for a label: the tree has 1 to {own} of that label")
         most = [fixed.get(label, int(number)) for label, number in enumerate(self.max_numbers)]
         least = sum(fixed.get(label, 1) for label in range(self.n_labels))
         if not least <= total <= sum(most):

@@ -1,0 +1,108 @@
+"""The model of a user's answers: where it starts, how answers move it, and that a wrong one hardly does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from subtaxa.clustering import answer_model
+from subtaxa.clustering.answer_model import SPREADS, WRONG, fit_answers, inputs, told, weights_before
+
+LABELS = 2
+
+
+def asked_at(costs: list[float] | np.ndarray, label: int = 0) -> np.ndarray:
+    """Questions about groups of the given distance; Ward's factor is 1, so it is also the cost of the merge."""
+    distances = np.array(costs, dtype=float)
+    return inputs(distances, np.ones(len(distances)), np.full(len(distances), label), LABELS)
+
+
+def test_the_inputs_are_logarithms_and_the_label() -> None:
+    found = inputs(np.array([1.0, np.e, 0.0]), np.array([1.0, 1.0, np.e**2]), np.array([0, 1, 1]), 2)
+    assert found[:2].tolist() == [[1, 0, 0, 1, 0], [1, 1, 0, 0, 1]]
+    assert found[2].tolist() == pytest.approx([1, np.log(1e-9), 2, 0, 1])
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_without_answers_the_threshold_decides(power: float) -> None:
+    rng = np.random.default_rng(0)
+    distances, factors = rng.uniform(0.1, 4, 200), rng.uniform(0.5, 2, 200)
+    rows = inputs(distances, factors, rng.integers(LABELS, size=200), LABELS)
+    model = fit_answers(np.empty((0, 5)), np.empty(0, dtype=bool), weights_before(2.0, power, LABELS))
+    below = distances * factors**power < 2.0
+    assert 20 < below.sum() < 180
+    assert ((model.log_odds(rows) > 0) == below).all()
+
+
+def threshold_of(asked: np.ndarray, same: list[bool], start: float = 1.0, label: int = 0) -> float:
+    """The distance at which the model is undecided, after these answers."""
+    model = fit_answers(asked, np.array(same, dtype=bool), weights_before(start, 0.5, LABELS))
+    grid = np.geomspace(0.01, 100, 4001)
+    return float(grid[np.abs(model.log_odds(asked_at(grid, label))).argmin()])
+
+
+@pytest.mark.parametrize("truth", [0.6, 1.7])
+def test_consistent_answers_move_the_threshold_to_the_truth(truth: float) -> None:
+    costs = truth * np.linspace(0.6, 1.6, 21)
+    moved = threshold_of(asked_at(costs), (costs < truth).tolist())
+    assert abs(np.log(moved / truth)) < 0.4 * abs(np.log(truth))
+
+
+def test_more_answers_move_it_further() -> None:
+    moved = [threshold_of(asked_at([1.5] * n), [True] * n) for n in (0, 1, 3, 10)]
+    assert moved[0] == pytest.approx(1.0, abs=0.01)
+    assert moved == sorted(moved)
+    assert moved[1] < moved[3]
+
+
+def test_a_single_wrong_answer_hardly_moves_it() -> None:
+    costs = np.linspace(0.6, 1.6, 21)
+    right = threshold_of(asked_at(costs), (costs < 1).tolist())
+    for cost, says in ((5.0, True), (0.2, False)):
+        wrong = threshold_of(asked_at([*costs, cost]), [*(costs < 1).tolist(), says])
+        assert abs(np.log(wrong / right)) < 0.05
+    alone = threshold_of(asked_at([50.0]), [True])
+    assert abs(np.log(alone)) < 0.05  # It is more likely that the answer is wrong.
+
+
+def test_answers_about_one_label_move_the_others_less() -> None:
+    costs = np.full(10, 1.4)
+    own, other = (threshold_of(asked_at(costs, 0), [True] * 10, label=label) for label in (0, 1))
+    assert 1.02 < other < own
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    asked = inputs(rng.uniform(0.3, 3, 30), rng.uniform(0.5, 2, 30), rng.integers(LABELS, size=30), LABELS)
+    start = weights_before(1.0, 0.5, LABELS)
+    same = rng.random(30) < expit(asked @ (start + rng.normal(scale=0.5, size=5)))
+
+    def log_posterior(weights: np.ndarray) -> float:
+        chance = WRONG + (1 - 2 * WRONG) * expit(asked @ weights)
+        spreads = np.array([*SPREADS[:3], *[SPREADS[3]] * LABELS])
+        prior = -0.5 * (((weights - start) / spreads) ** 2).sum()
+        return float(np.log(np.where(same, chance, 1 - chance)).sum() + prior)
+
+    found = fit_answers(asked, same, start).weights
+    for direction in np.eye(5):
+        slope = (log_posterior(found + 1e-5 * direction) - log_posterior(found - 1e-5 * direction)) / 2e-5
+        assert slope == pytest.approx(0, abs=1e-3)
+    assert log_posterior(found) >= log_posterior(start)
+
+
+def test_what_answers_say_about_their_own_question() -> None:
+    assert told(1, 0) == pytest.approx(np.log((1 - WRONG) / WRONG))
+    assert told(0, 2) == pytest.approx(-2 * told(1, 0))
+    assert told(3, 3) == 0.0
+
+
+def test_the_model_does_not_diverge_on_answers_that_contradict_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer is the opposite of what the threshold says."""
+    costs = np.geomspace(0.2, 5, 40)
+    found = fit_answers(asked_at(costs), costs > 1, weights_before(1.0, 0.5, LABELS)).weights
+    monkeypatch.setattr(answer_model, "STEPS", 200)
+    longer = fit_answers(asked_at(costs), costs > 1, weights_before(1.0, 0.5, LABELS)).weights
+    np.testing.assert_allclose(found, longer, atol=1e-3)
+    assert np.abs(found).max() < 10
