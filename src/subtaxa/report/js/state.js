@@ -136,6 +136,7 @@ function addCorrection(correction) {
 }
 
 function undo() {
+  if (corrections.at(-1)?.do === "recut") return setRecut(null);
   corrections.pop();
   downloadedCount = Math.min(downloadedCount, corrections.length);
   refresh();

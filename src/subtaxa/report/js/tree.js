@@ -27,6 +27,7 @@ function growForest(tree) {
     most, // the largest number of categories of each label
     ids: new Map(tree.ids), // by node: the id that it has or had as a category
     given: new Map(tree.given), // by node: the name that a person gave it
+    ofRun: new Map(data.categories.map((c) => [c.id, c])),
     nodeOf: new Map(tree.categories), // by id: the node of a category of the run
     exactLabels: data.labels.map((name, i) => exact[i] ?? name), // as in the user's file
   };
@@ -82,7 +83,7 @@ function cutCategories(numbers, categoryOf) {
 
 /** A node as a category. One that is a category of the run keeps what is known of it. */
 function asCategory(node, id) {
-  const same = forest.nodeOf.get(id) === node && data.categories.find((c) => c.id === id);
+  const same = forest.nodeOf.get(id) === node && forest.ofRun.get(id);
   const unknown = { difference: "", confused: [], recut: true }; // Known once the corrections are applied.
   if (same) return { ...same, ...unknown, kept: true };
   return {
