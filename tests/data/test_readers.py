@@ -276,3 +276,8 @@ def test_without_a_label_column_all_texts_have_one_label(tmp_path: Path) -> None
     path.write_text("text,when,who\nhello,1,a\ngood bye,2,b\n")
     assert read_texts(path).labels == ("all", "all")
     assert read_texts(path, label="who").labels == ("a", "b")
+    frame = pd.DataFrame({"text": ["hello", "good bye"], "when": [1, 2], "who": ["a", "b"]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    for source in (tmp_path / "a.parquet", tmp_path / "a.jsonl", frame):
+        assert read_texts(source).labels == ("all", "all")

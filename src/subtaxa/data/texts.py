@@ -194,7 +194,7 @@ def read_texts(
     text, label = text_and_label(reader.columns, text, label, reader.name, distinct_values)
     name = reader.name if isinstance(source, (str, os.PathLike)) else ""
     labels_from = text if label is None else label
-    whole = reader.whole_columns(text, labels_from)
+    whole = None if label is None else reader.whole_columns(text, label)
     rows = _usable_rows(reader.pairs(text, labels_from)) if whole is None else _usable_strings(*whole)
     if label is None:
         rows = rows._replace(labels=[ONE_LABEL] * len(rows.texts))
