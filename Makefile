@@ -33,6 +33,8 @@ bench: .venv/installed
 
 soak: .venv/installed
 	.venv/bin/python soak/kill.py
+	OMP_NUM_THREADS=1 .venv/bin/python soak/kill_writes.py
+	OMP_NUM_THREADS=1 .venv/bin/python soak/evil.py
 	.venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-soak.lock
 	.venv/bin/python soak/fuzz.py
 

@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 CALLS = ("rename", "replace", "unlink", "rmdir", "mkdir", "open")
 # A new state of the run, without times and dates.
@@ -86,9 +87,9 @@ def run(arguments: list[str]) -> None:
     from subtaxa.taxonomy.chat_client import ChatServer
 
     names = iter(f"named {i}" for i in range(100))
-    ChatServer.ask = lambda self, question: next(names)  # type: ignore[method-assign]
     out, error = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+    asked = mock.patch.object(ChatServer, "ask", side_effect=names)
+    with asked, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         code = main(arguments)
     if code:
         raise RuntimeError(f"{' '.join(arguments)} failed: {error.getvalue().strip()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -127,3 +128,14 @@ def test_a_misspelt_column_is_refused_before_the_run_is_loaded(
     with pytest.raises(InputError) as caught:
         assign_file(tmp_path / "no run", source, tmp_path / "out.csv", **given)
     assert message.format(source) in str(caught.value)
+
+
+def test_copies_of_a_text_are_read_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, read = Discovery.load(run), []
+    encode = model.encoder_.encode
+    monkeypatch.setattr(model.encoder_, "encode", lambda texts, advance: read.append(len(texts)) or encode(texts))
+    features = model.transform(["refund", "parcel", "refund", "refund"])
+    assert read == [2]
+    assert np.array_equal(features[[0, 0]], features[[2, 3]])
+    assert not np.array_equal(features[0], features[1])
+    assert model.transform([]).shape == (0, features.shape[1])

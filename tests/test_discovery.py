@@ -192,7 +192,7 @@ def test_run_folder(model: Discovery, tmp_path: Path) -> None:
     run = model.save(tmp_path / "run")
     names = {p.name for p in run.iterdir()}
     assert names == {
-        *("categories.csv", "assignments.csv", "model", "report.html", "run.json"),
+        *("categories.csv", "assignments.csv", "model", "report.html", "run.json", "manifest.json"),
         *("taxonomy.json", "clusters.safetensors", "features.safetensors", "suspect_labels.csv"),
     }
     rows = list(csv.DictReader((run / "assignments.csv").open(newline="")))

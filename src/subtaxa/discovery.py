@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.requested_number import GRANULARITIES, check
 from subtaxa.clustering.rules import rule_for
-from subtaxa.data.texts import CoarseTexts
+from subtaxa.data.texts import ONE_LABEL, CoarseTexts
 from subtaxa.errors import InputError, SettingError
 from subtaxa.fitting import fit_state
 from subtaxa.methods import settings_for
@@ -25,7 +25,7 @@ from subtaxa.runtime.progress import Progress, progress_for
 from subtaxa.settings import NAMES, RENAMED, Settings, check_backend
 from subtaxa.taxonomy.assignment import Assignment, assign
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.editing import edit
+from subtaxa.taxonomy.editing import ask, edit
 from subtaxa.taxonomy.fitted_state import FittedState, Request
 from subtaxa.taxonomy.text_reader import as_texts
 from subtaxa.training.fit_encoder import Engine, train_encoder
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from subtaxa.taxonomy.questions import Question
     from subtaxa.taxonomy.update import Update
 
 Learned = TypeVar("Learned")
@@ -247,7 +248,7 @@ new_category_lift
         texts : sequence of str, or CoarseTexts
             The texts, or texts with their labels as `read_texts` gives them.
         labels : sequence of str, optional
-            The coarse label of each text.
+            The coarse label of each text. Without them, all texts have the label "all".
         progress : Progress, optional
             What reports progress. By default `verbose` decides.
         checkpoint : path, optional
@@ -401,6 +402,31 @@ new_category_lift
         """
         return self.edit("recut", categories=categories, finer=finer)
 
+    def ask(self, answer: Callable[[Question], bool | None], budget: int = 30) -> Taxonomy:
+        """Ask whether two groups of texts are one category, and move the categories to where the answers put them.
+
+        Each answer also decides about groups that were not asked about. Asking stops when nothing is worth asking.
+        Answers are edits: they are saved with the run, they can be undone, and later questions take them into account.
+
+        Parameters
+        ----------
+        answer : callable
+            It gets a `Question` and returns True (one category), False (two) or None (skip). ``question.left`` and
+            ``question.right`` have ``texts``, the most typical first, and ``indices``, their positions among the
+            fitted texts.
+        budget : int, default=30
+            The largest number of questions.
+
+        Returns
+        -------
+        Taxonomy
+            The categories after the answers.
+        """
+        if type(budget) is not int or budget < 0:
+            raise SettingError(f"budget is {budget!r}: it must be a whole number of at least 0")
+        ask(self._fitted_state(), answer, budget)
+        return self.taxonomy_
+
     def edit(self, kind: str, **what: Any) -> Taxonomy:
         """Apply one edit, or refuse it and change nothing. `Taxonomy` has a method for each kind of edit.
 
@@ -535,6 +561,7 @@ new_category_lift
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:
     if isinstance(texts, CoarseTexts):
         return texts
-    if labels is None:
-        raise InputError("fit needs a coarse label for each text: fit(texts, labels)")
-    return CoarseTexts.from_lists(texts, labels, strict=True)
+    if isinstance(texts, str):
+        raise InputError("texts is a single string: give a list of strings")
+    texts = list(texts)
+    return CoarseTexts.from_lists(texts, [ONE_LABEL] * len(texts) if labels is None else labels, strict=True)

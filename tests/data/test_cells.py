@@ -88,3 +88,11 @@ def test_parquet_reads_back() -> None:
     columns = {"row": [0, 1], "text": ["=1+1\r\n", "half \ud800"], "confidence": [0.25, 1.0]}
     found = pq.read_table(io.BytesIO(parquet_bytes(columns))).to_pydict()
     assert found == {"row": [0, 1], "text": ["=1+1\r\n", "half ?"], "confidence": [0.25, 1.0]}
+
+
+@pytest.mark.parametrize("cell", ["a\r=1+1", "a;=1+1", "a|=1+1", "a\t=1+1", "a\n=1+1", "\r=1+1", 'a";=1+1'])
+def test_no_part_of_a_cell_becomes_a_cell_of_its_own(cell: str) -> None:
+    text = csv_text({"text": [cell], "other": ["x"]})
+    body = text.partition("\n")[2]
+    assert body.startswith('"') and body.endswith('",x\n')  # noqa: PT018
+    assert [unescape_formula(found) for found in rows_of(text)[1]] == [cell, "x"]

@@ -135,7 +135,6 @@ BAD = {
     "unclosed quote in tsv": ("a.tsv", b'text\tlabel\nx\ta\n"open, it is\ta\n', "the row at line 3 of"),
     "unclosed quote in the last field": ("a.csv", b'text,label\nx,a\ny,"b\nz,c', "opens a quote that is never closed"),
     "unclosed quote in the header": ("a.csv", b'text,"label\nx,a\n', "the row at line 1 of"),
-    "one column": ("a.csv", b"text\nhello\n", "cannot tell the label column of"),
     "no plausible columns": ("a.csv", b"x,y,z\n1,2,3\n", "in 'x', 'y', 'z'; type --text COLUMN --label COLUMN"),
     "two text names": ("a.csv", b"title,body,label\n1,2,3\n", "cannot tell the text column of"),
     "two text names, two columns": ("a.csv", b"title,body\n1,2\n", "cannot tell the text and label column of"),
@@ -264,3 +263,21 @@ def test_iter_tables_never_skips_a_row_silently(tmp_path: Path, name: str, data:
 def test_iter_tables_refuses_a_bad_column_before_the_first_chunk(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'txet'"):
         iter_tables(write(tmp_path, "a.csv", CSV), "txet")
+
+
+def test_without_a_label_column_all_texts_have_one_label(tmp_path: Path) -> None:
+    """One column, or no column with the usual name of a label: the reader is told, and can name a column."""
+    path = tmp_path / "a.csv"
+    path.write_text("text\nhello\n\ngood bye\n")
+    data = read_texts(path)
+    assert data.texts == ("hello", "good bye")
+    assert data.labels == ("all", "all")
+    assert data.describe()[1] == "no label column: all texts have the label 'all' (--label names a column)"
+    path.write_text("text,when,who\nhello,1,a\ngood bye,2,b\n")
+    assert read_texts(path).labels == ("all", "all")
+    assert read_texts(path, label="who").labels == ("a", "b")
+    frame = pd.DataFrame({"text": ["hello", "good bye"], "when": [1, 2], "who": ["a", "b"]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    for source in (tmp_path / "a.parquet", tmp_path / "a.jsonl", frame):
+        assert read_texts(source).labels == ("all", "all")

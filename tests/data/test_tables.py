@@ -40,6 +40,9 @@ TYPES: dict[str, tuple[pa.DataType, Any, str, Any]] = {
     "decimal": (pa.decimal128(5, 2), decimal.Decimal("-1.50"), "-1.50", "-1.50"),
     "list": (pa.list_(pa.int64()), [1, 2], '"[1, 2]"', [1, 2]),
     "struct": (pa.struct({"a": pa.float64()}), {"a": 1.5}, "{'a': 1.5}", {"a": 1.5}),
+    "map": (pa.map_(pa.string(), pa.int64()), [("a", 1)], "\"[('a', 1)]\"", [["a", 1]]),
+    "duration": (pa.duration("ns"), 1_000_000_001, "", None),
+    "time of day": (pa.time64("ns"), 1, "", None),
     "category": (pa.dictionary(pa.int32(), pa.string()), "x", "x", "x"),
     "day no calendar has": (pa.date32(), 2**30, "", None),
 }

@@ -238,3 +238,17 @@ def test_the_import_is_fast() -> None:
     code = f"import sys, subtaxa.data.texts; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+LOOKALIKES = ["Billing", "billing", "Billing", " billing", "Caf\u00e9", "Cafe\u0301", "other"]
+
+
+def test_labels_that_look_alike_are_named_and_can_be_joined() -> None:
+    data = CoarseTexts.from_lists(list("abcdefg"), LOOKALIKES)
+    assert data.describe()[1] == (
+        "labels that look alike: 'Billing' and 'billing'; 'Cafe\u0301' and 'Caf\u00e9' (--normalise-labels joins them)"
+    )
+    joined = data.with_normalised_labels()
+    assert joined.counts == {"Billing": 4, "Cafe\u0301": 2, "other": 1}
+    assert joined.texts == data.texts
+    assert len(joined.describe()) == 1

@@ -17,7 +17,7 @@ from subtaxa.encoders.library_folder import library_folder
 from subtaxa.encoders.loading import check_folder, load_pipeline
 from subtaxa.errors import InputError
 
-PRIVATE = "a line that nobody may read"
+HIDDEN = "a line that nobody may read"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def folder(tiny_encoder: str, tmp_path: Path) -> Path:
     """A model folder, and files beside it that it must not reach."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "config.json").write_text('{"model_type": "bert"}')
-    (tmp_path / "outside" / "vocab.txt").write_text(PRIVATE)
+    (tmp_path / "outside" / "vocab.txt").write_text(HIDDEN)
     return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
 
 
@@ -119,7 +119,7 @@ def test_a_key_that_is_not_listed_never_reaches_a_library(folder: Path, name: st
     pipeline = load_pipeline(str(folder))
     assert pipeline.encode(["refund owed"]).shape == (1, 32)
     assert {path.name for path in (folder.parent / "outside").iterdir()} == before
-    assert PRIVATE not in pipeline.tokenizer.get_vocab()
+    assert HIDDEN not in pipeline.tokenizer.get_vocab()
 
 
 @pytest.mark.parametrize("name", REFUSED)

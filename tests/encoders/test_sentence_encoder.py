@@ -225,3 +225,21 @@ def test_an_unsafe_model_folder_is_refused(tiny_encoder: str, tmp_path: Path, na
 def test_a_missing_folder_is_named() -> None:
     with pytest.raises(InputError, match="'nowhere' does not exist"):
         SentenceEncoder("./nowhere")
+
+
+def test_a_huge_text_is_cut_before_it_is_tokenised(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, seen = SentenceEncoder(tiny_encoder), []
+    huge = "  " + "refund owed " * 200_000
+    few = encoder.tokenise([huge[:2000], "parcel"])
+    real = type(encoder.pipeline.tokenizer).__call__
+
+    def counted(self: object, texts: list[str], **options: object) -> object:
+        seen.append(sum(map(len, texts)))
+        return real(self, texts, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(encoder.pipeline.tokenizer), "__call__", counted)
+    monkeypatch.setattr(sentence_encoder, "CHARACTERS_AT_ONCE", 50_000)
+    many = encoder.tokenise([huge, "parcel"] * 10)
+    assert max(seen) <= 50_000
+    assert len(many) == 20
+    assert torch.equal(many.ids[: len(few.ids)], few.ids)

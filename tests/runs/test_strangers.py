@@ -205,7 +205,7 @@ RUNS: dict[str, tuple[Harm, str]] = {
     "deep nesting": (lambda folder: write_json(folder / layout.RUN, '{"format":' * 100_000), "is damaged"),
     "deep nesting of categories": (lambda folder: write_json(folder / layout.TAXONOMY, "[" * 100_000), "is damaged"),
     "settings that are a list": (facts(settings=[]), "'settings' of it is a list"),
-    "a setting there is not": (facts(settings={"evil": 1}), "unknown setting 'evil'"),
+    "a setting there is not": (facts(settings={**FACTS["settings"], "evil": 1}), "unknown setting 'evil'"),
     "a setting out of range": (facts(settings={**FACTS["settings"], "epochs": 10**9}), "epochs is 1000000000"),
     "settings without a method": (
         facts(settings={n: v for n, v in FACTS["settings"].items() if n != "method"}),

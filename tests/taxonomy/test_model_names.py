@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import shutil
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -538,3 +540,33 @@ def test_a_numbered_name_is_within_the_length_limit() -> None:
     name = find_name(lambda _: long, CATEGORY, [replace(SIBLING, name=long)])
     assert len(name) <= LENGTH
     assert name != long
+
+
+@pytest.mark.parametrize("dribbled", ["headers", "body"])
+def test_a_reply_of_one_byte_at_a_time_meets_a_deadline(monkeypatch: pytest.MonkeyPatch, dribbled: str) -> None:
+    """A socket's timeout starts again with each byte, so only a deadline for the whole reply ends it."""
+    monkeypatch.setattr(chat_client, "DEADLINE", 0.5)
+    server, ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def dribble() -> None:
+        connection, _ = server.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" if dribbled == "headers" else b"HTTP/1.1 200 OK\r\n\r\n")
+            while not ended.wait(0.02):
+                connection.sendall(b"x")
+
+    threading.Thread(target=dribble, daemon=True).start()
+    try:
+        with pytest.raises(InputError, match=r"did not answer within 0\.5 s: check the server"):
+            chat_client.ChatServer(f"http://127.0.0.1:{server.getsockname()[1]}", "llama").ask("?")
+    finally:
+        ended.set()
+        server.close()
+
+
+@pytest.mark.parametrize("count", [-1, True, 2**63, 10**400, 1.5, "3", None], ids=lambda count: str(count)[:20])
+def test_absurd_counts_of_tokens_are_unknown(serve: Callable[..., Model], count: object) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 3}
+    server = chat_client.ChatServer(serve(lambda: said("Refunds", usage=usage)).url, "llama")
+    assert server.ask("?") == "Refunds"
+    assert server.uncounted

@@ -24,7 +24,11 @@ def add_parser(commands: Any) -> None:
         usage="subtaxa discover FILE --out FOLDER [options]",
     )
     add_texts_file(command)
-    command.add_argument("--label", metavar="COLUMN", help="column with the coarse labels (default: found by its name)")
+    command.add_argument(
+        "--label",
+        metavar="COLUMN",
+        help="column with the coarse labels (default: found by its name; without one, all texts have the label all)",
+    )
     command.add_argument(
         "--strict", action="store_true", help="stop at a row without text or label instead of skipping it"
     )

@@ -32,18 +32,7 @@ def add_parser(commands: Any) -> None:
         usage="subtaxa name RUN --endpoint URL --model NAME [options]",
     )
     add_run_folder(command)
-    command.add_argument(
-        "--endpoint",
-        required=True,
-        metavar="URL",
-        help="an OpenAI-compatible server, for example http://localhost:8080/v1",
-    )
-    command.add_argument("--model", required=True, metavar="NAME", help="name of the model on the server")
-    command.add_argument(
-        "--api-key-env",
-        metavar="NAME",
-        help="environment variable that holds the API key (default: OPENAI_API_KEY if it is set; '' sends no key)",
-    )
+    add_server_options(command, required=True)
     command.add_argument(
         "--rename-all", action="store_true", help="also rename the categories that a model has already named"
     )
@@ -51,6 +40,22 @@ def add_parser(commands: Any) -> None:
     add_old_spelling(command, "--again", "--rename-all", flag=True)
     add_quiet(command)
     command.set_defaults(run=run)
+
+
+def add_server_options(command: argparse.ArgumentParser, *, required: bool) -> None:
+    """The options that say which language model to use."""
+    command.add_argument(
+        "--endpoint",
+        required=required,
+        metavar="URL",
+        help="an OpenAI-compatible server, for example http://localhost:8080/v1",
+    )
+    command.add_argument("--model", required=required, metavar="NAME", help="name of the model on the server")
+    command.add_argument(
+        "--api-key-env",
+        metavar="NAME",
+        help="environment variable that holds the API key (default: OPENAI_API_KEY if it is set; '' sends no key)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:

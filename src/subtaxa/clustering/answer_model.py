@@ -55,10 +55,7 @@ def inputs(distances: NDArray[np.float64], factors: NDArray[np.float64], labels:
 
 
 def weights_before(threshold: float, power: float, n_labels: int) -> NDArray[np.float64]:
-    """The weights (F,) without any answer: two groups are one category if distance · factor^power is below a threshold.
-
-    The inputs are centred such that the cost of the average merge is the threshold.
-    """
+    """The weights (F,) without any answer: groups are one category if distance · factor^power is below a threshold."""
     start = np.zeros(3 + n_labels)
     start[:3] = SLOPE * np.log(threshold), -SLOPE, -SLOPE * power
     return start

@@ -64,8 +64,8 @@ def text_and_label(
     label: str | None,
     name: str,
     distinct_values: Callable[[str, str], tuple[int, int]],
-) -> tuple[str, str]:
-    """The columns of labelled texts: named by the user, else found by usual names.
+) -> tuple[str, str | None]:
+    """The columns of labelled texts: named by the user, else found by usual names. There may be no label column.
 
     If there are two columns and neither has a usual name, the one with more `distinct_values` is the text.
     """
@@ -86,11 +86,13 @@ def text_and_label(
                 text, label = (first, second) if counts[0] >= counts[1] else (second, first)
         text = text or (None if label is None else second if label == first else first)
         label = label or (None if text is None else second if text == first else first)
-    if text is None or label is None:
-        unknown = "text and label" if text is label else "text" if text is None else "label"
-        fix = "type --text COLUMN --label COLUMN" if len(columns) > 1 else "add a column with the coarse labels"
-        raise InputError(f"cannot tell the {unknown} column of {name} in {_listed(columns)}; {fix}")
-    return find_column(columns, text, "text", name), find_column(columns, label, "label", name)
+    if text is None:
+        unknown = "text and label" if label is None else "text"
+        raise InputError(
+            f"cannot tell the {unknown} column of {name} in {_listed(columns)}; type --text COLUMN --label COLUMN"
+        )
+    found = find_column(columns, text, "text", name)
+    return found, None if label is None else find_column(columns, label, "label", name)
 
 
 def unused_names(wanted: Iterable[str], taken: Iterable[object]) -> dict[str, str]:

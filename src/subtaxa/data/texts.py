@@ -27,6 +27,10 @@ class Skipped:
     reason: str
 
 
+# The label of texts that have none.
+ONE_LABEL = "all"
+
+
 @dataclass(frozen=True)
 class CoarseTexts:
     """Texts with their coarse labels, in the order of the file.
@@ -108,6 +112,8 @@ class CoarseTexts:
         if self.n_duplicates:
             line += f"; {_count(self.n_duplicates, 'exact duplicate')} kept"
         lines = [line]
+        if not self.label_column:
+            lines.append(f"no label column: all texts have the label {ONE_LABEL!r} (--label names a column)")
         if alike := self._labels_alike():
             pairs = "; ".join(" and ".join(map(repr, names)) for names in alike[:SHOWN_ROWS])
             more = f" and {len(alike) - SHOWN_ROWS:,} more" if len(alike) > SHOWN_ROWS else ""
@@ -147,7 +153,8 @@ def read_texts(
 ) -> CoarseTexts:
     """Read texts with their coarse labels.
 
-    Rows without a text or a label are skipped; `CoarseTexts.skipped` lists them with the reasons.
+    Without a label column, all texts have the label "all". Rows without a text or a label are skipped;
+    `CoarseTexts.skipped` lists them with the reasons.
 
     Parameters
     ----------
@@ -186,9 +193,12 @@ def read_texts(
 
     text, label = text_and_label(reader.columns, text, label, reader.name, distinct_values)
     name = reader.name if isinstance(source, (str, os.PathLike)) else ""
-    whole = reader.whole_columns(text, label)
-    rows = _usable_rows(reader.pairs(text, label)) if whole is None else _usable_strings(*whole)
-    return _coarse_texts(rows, strict, text, label, name)
+    labels_from = text if label is None else label
+    whole = None if label is None else reader.whole_columns(text, label)
+    rows = _usable_rows(reader.pairs(text, labels_from)) if whole is None else _usable_strings(*whole)
+    if label is None:
+        rows = rows._replace(labels=[ONE_LABEL] * len(rows.texts))
+    return _coarse_texts(rows, strict, text, label or "", name)
 
 
 class _MemoryReader(Reader):

@@ -15,80 +15,29 @@ from typing import Any
 Rule = Callable[[Any], bool]
 Rules = Mapping[str, Rule]
 
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 # The architectures of text encoders, which transformers itself implements.
-ARCHITECTURES = frozenset(
-    [
-        "albert",
-        "bert",
-        "camembert",
-        "convbert",
-        "data2vec-text",
-        "deberta",
-        "deberta-v2",
-        "distilbert",
-        "electra",
-        "ernie",
-        "eurobert",
-        "gemma",
-        "gemma2",
-        "gemma3_text",
-        "llama",
-        "megatron-bert",
-        "mistral",
-        "mobilebert",
-        "modernbert",
-        "mpnet",
-        "mt5",
-        "nomic_bert",
-        "qwen2",
-        "qwen3",
-        "rembert",
-        "roberta",
-        "roberta-prelayernorm",
-        "roformer",
-        "squeezebert",
-        "t5",
-        "xlm-roberta",
-        "xlm-roberta-xl",
-        "xmod",
-    ]
+ARCHITECTURES = words(
+    "albert bert camembert convbert data2vec-text deberta deberta-v2 distilbert electra ernie eurobert gemma gemma2"
+    " gemma3_text llama megatron-bert mistral mobilebert modernbert mpnet mt5 nomic_bert qwen2 qwen3 rembert roberta"
+    " roberta-prelayernorm roformer squeezebert t5 xlm-roberta xlm-roberta-xl xmod"
 )
 # The tokenizers of these architectures. Each may end in "Fast".
-TOKENIZERS = frozenset(
-    [
-        "AlbertTokenizer",
-        "BertTokenizer",
-        "CamembertTokenizer",
-        "ConvBertTokenizer",
-        "DebertaTokenizer",
-        "DebertaV2Tokenizer",
-        "DistilBertTokenizer",
-        "ElectraTokenizer",
-        "GPT2Tokenizer",
-        "GemmaTokenizer",
-        "LlamaTokenizer",
-        "MPNetTokenizer",
-        "MobileBertTokenizer",
-        "PreTrainedTokenizer",
-        "Qwen2Tokenizer",
-        "RemBertTokenizer",
-        "RoFormerTokenizer",
-        "RobertaTokenizer",
-        "SqueezeBertTokenizer",
-        "T5Tokenizer",
-        "TokenizersBackend",
-        "XLMRobertaTokenizer",
-    ]
+TOKENIZERS = words(
+    "AlbertTokenizer BertTokenizer CamembertTokenizer ConvBertTokenizer DebertaTokenizer DebertaV2Tokenizer"
+    " DistilBertTokenizer ElectraTokenizer GPT2Tokenizer GemmaTokenizer LlamaTokenizer MPNetTokenizer"
+    " MobileBertTokenizer PreTrainedTokenizer Qwen2Tokenizer RemBertTokenizer RoFormerTokenizer RobertaTokenizer"
+    " SqueezeBertTokenizer T5Tokenizer TokenizersBackend XLMRobertaTokenizer"
 )
 POOLING_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
-ACTIVATIONS = (
-    "torch.nn.modules.linear.Identity",
-    *(
-        f"torch.nn.modules.activation.{name}"
-        for name in ("ELU", "GELU", "Hardtanh", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid", "Tanh")
-    ),
-)
-# The texts that sentence-transformers passes from module to module.
+_ACTIVATIONS = words("ELU GELU Hardtanh LeakyReLU Mish ReLU SiLU Sigmoid Tanh")
+ACTIVATIONS = (*(f"torch.nn.modules.activation.{name}" for name in _ACTIVATIONS), "torch.nn.modules.linear.Identity")
+# The features that sentence-transformers passes from module to module.
 FEATURES = ("token_embeddings", "sentence_embedding", "cls_token_embeddings")
 
 # The largest number of layers, and of anything else, such as tokens or dimensions.
@@ -191,21 +140,10 @@ _SPECIAL_TOKENS: Rules = dict.fromkeys(
 TOKENIZER: Rules = {
     **_SPECIAL_TOKENS,
     **dict.fromkeys(
-        [
-            "add_bos_token",
-            "add_eos_token",
-            "add_prefix_space",
-            "clean_up_tokenization_spaces",
-            "do_basic_tokenize",
-            "do_lower_case",
-            "keep_accents",
-            "legacy",
-            "remove_space",
-            "split_by_punct",
-            "strip_accents",
-            "tokenize_chinese_chars",
-            "trim_offsets",
-        ],
+        words(
+            "add_bos_token add_eos_token add_prefix_space clean_up_tokenization_spaces do_basic_tokenize do_lower_case"
+            " keep_accents legacy remove_space split_by_punct strip_accents tokenize_chinese_chars trim_offsets"
+        ),
         optional(flag),
     ),
     "added_tokens_decoder": tokens,

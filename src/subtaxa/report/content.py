@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subtaxa.report.formatting import shorten
+from subtaxa.report.tree_content import TreeContent, tree_block
 from subtaxa.taxonomy.categories import Taxonomy
 
 TOTAL_LENGTH = 8_000_000  # Characters that all texts together may take.
@@ -35,6 +36,7 @@ class Content:
     outliers: NDArray[np.bool_]  # (N,)
     positions: NDArray[np.float32]  # (N, 2) on the map
     confused: Mapping[int, Sequence[tuple[int, float]]]  # by id: similar categories and their probability
+    tree: TreeContent | None = None  # None in a run of version 0.1
 
 
 def as_json(content: Content) -> str:
@@ -72,6 +74,7 @@ def _content(content: Content) -> dict[str, Any]:
         "outliers": np.flatnonzero(content.outliers).tolist(),
         "x": x,
         "y": y,
+        "tree": None if content.tree is None else tree_block(content.tree, content.texts, labels),
     }
 
 

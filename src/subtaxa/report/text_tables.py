@@ -14,12 +14,12 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 MAX_WIDTH = 32  # Longest curve, in characters.
 MAX_NAME = 24  # Longest name of a label, in characters.
 SCORE_NOTE = (
-    "Each curve shows the score of a label for every number of categories that was tried. The score is the mean "
-    "silhouette of its texts minus 3 times the share of them with a negative silhouette (at most 1; higher is better)."
+    "Each curve shows how clearly a label is divided into every number of categories that was tried: the mean "
+    "silhouette of its texts (at most 1; higher is better)."
 )
 CHOICE_NOTE = (
-    "The number of a label is not always at the peak of its curve, because the total over all labels is chosen first "
-    "and then divided among them."
+    "The number is a starting point between the plausible ones, chosen for all labels together. Change it with "
+    "`subtaxa recut`, or answer a few questions with `subtaxa ask`."
 )
 
 

@@ -12,8 +12,9 @@ from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.edit_log import Edit, apply_new, read_log
+from subtaxa.taxonomy.edit_log import Edit, apply_new, log_entry, read_log
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
+from subtaxa.taxonomy.edits import undo
 
 # Seconds to wait for another command that uses the run.
 WAIT = 20.0
@@ -31,9 +32,13 @@ class EditSession:
     def add(self, edit: Edit) -> None:
         """Apply an edit and write it to the log of the run."""
         self.log.append(apply_new(self.working, edit, self.log))
-        with exclusive(self.folder, WAIT):
-            self._check()
-            save_log(self.state, self.log, self.folder)
+        self._save_log()
+
+    def undo(self) -> None:
+        """Undo the last edit and write that to the log of the run."""
+        self.log.append(log_entry(undo(self.log), self.log))
+        self.working = working_taxonomy(self.state, self.log)
+        self._save_log()
 
     def finish(self) -> Taxonomy:
         """Update all files of the run to its log, and return the resulting categories."""
@@ -43,6 +48,11 @@ class EditSession:
                 apply_log(self.state, self.log)
                 save_edits(self.state, self.folder)
         return self.state.taxonomy
+
+    def _save_log(self) -> None:
+        with exclusive(self.folder, WAIT):
+            self._check()
+            save_log(self.state, self.log, self.folder)
 
     def _check(self) -> None:
         """Refuse a run whose log on disk is not the beginning of ours."""

@@ -16,6 +16,7 @@ from subtaxa.clustering.label_errors import label_errors
 from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
+from subtaxa.report.tree_content import TreeContent
 from subtaxa.runs import array_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
@@ -201,6 +202,7 @@ def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
         outliers=state.outliers,
         positions=state.map,
         confused=state.confusions(),
+        tree=_tree_content(state),
     )
     return ReportData(
         title=os.path.basename(state.data.source) or "Texts",
@@ -213,4 +215,19 @@ def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
         versions={"subtaxa": __version__, **facts["versions"]},
         command=facts["command"] or "Discovery(...).fit(texts, labels)",
         created=facts["created"],
+    )
+
+
+def _tree_content(state: FittedState) -> TreeContent | None:
+    """The category tree for the report, or None in a run of version 0.1."""
+    if state.tree is None:
+        return None
+    return TreeContent(
+        described=state.tree,
+        labels=state.coarse_labels,
+        groups=state.current.groups,
+        ids=state.current.ids,
+        next_id=max(state.current.next_id, 1 + max((c.id for c in state.taxonomy), default=-1)),
+        given_names=state.current.given_names,
+        numbers=state.n_categories,
     )

@@ -3,7 +3,9 @@
 {"subtaxa corrections": 1, "run": "…", "edits": 0, "corrections": [{"do": "merge", "categories": [3, 7]}, …]}
 
 Either all of them are applied or none. Besides the kinds of edits there is `wrong`, for texts in the wrong category:
-each moves to the next best category of its label.
+each moves to the next best category of its label. A `recut` gives a total, or numbers by label:
+
+{"do": "recut", "categories": 27} or {"do": "recut", "categories": {"billing": 6, "login": 3}}
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.errors import InputError
+from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.taxonomy import edit_log, edits
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 from subtaxa.taxonomy.fitted_state import FittedState
@@ -32,6 +34,7 @@ PARTS: dict[str, dict[str, tuple[type, ...]]] = {
     "split": {"category": (int,), "into": (int, type(None))},
     "move": {"rows": (list,), "to": (int,)},
     "wrong": {"rows": (list,)},
+    "recut": {"categories": (int, dict)},
 }
 
 
@@ -53,7 +56,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
             for what in _as_edits(working, _checked(correction)):
                 edit = edits.create(what.pop("do"), working, log, **what)
                 log.append(edit_log.apply_new(working, edit, log))
-        except InputError as error:
+        except SubtaxaError as error:
             raise InputError(f"correction {number} of {str(path)!r} cannot be applied, so none was: {error}") from error
     new = log[len(state.edits) :]
     apply_log(state, log)
@@ -88,10 +91,16 @@ def _checked(correction: Any) -> dict[str, Any]:
         raise InputError(f"{kind!r} is not a kind of correction: use {', '.join(PARTS)}")
     for name, types in parts.items():
         given = correction.get(name)
-        numbers = given if isinstance(given, list) else [given] if type(given) is int else []
-        if type(given) not in types or not all(type(i) is int and 0 <= i < 2**53 for i in numbers):
+        if type(given) not in types or not all(type(i) is int and 0 <= i < 2**53 for i in _numbers(given)):
             raise InputError(f"its {name!r} cannot be {str(given)[:60]!r}")
     return {"do": kind, **{name: correction[name] for name in parts}}
+
+
+def _numbers(given: Any) -> list[Any]:
+    """What must be whole numbers in a part of a correction."""
+    if isinstance(given, dict):
+        return [*given.values()]
+    return given if isinstance(given, list) else [given] if type(given) is int else []
 
 
 def _as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:

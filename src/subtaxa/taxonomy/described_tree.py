@@ -44,14 +44,20 @@ class DescribedTree:
         """The description of a group: that of its largest node."""
         return self.nodes[max(group, key=lambda node: (self.tree.sizes[node], -node))]
 
+    def label_of(self, nodes: Sequence[int]) -> int:
+        """The label of a group of nodes."""
+        if not nodes or not all(0 <= node < self.tree.n_nodes for node in nodes):
+            raise InputError("a recut names a node that the tree does not have: recut the run again")
+        return int(self.tree.labels[nodes[0]])
+
     def canonical(self, groups: Iterable[Group]) -> Group:
         """The fewest nodes that have the parts of all groups."""
         return self.tree.nodes_of({part for group in groups for node in group for part in self.tree.parts_of(node)})
 
     def check_groups(self, groups: Sequence[Group]) -> set[int]:
         """The labels that the groups divide. Refuse groups that do not contain each part of a label exactly once."""
-        if any(not group or not all(0 <= node < self.tree.n_nodes for node in group) for group in groups):
-            raise InputError("a recut names a node that the tree does not have: recut the run again")
+        for group in groups:
+            self.label_of(group)
         parts = np.concatenate([self.tree.parts_of(node) for group in groups for node in group])
         labels = {int(label) for label in np.unique(self.tree.part_labels[parts])}
         needed = np.flatnonzero(np.isin(self.tree.part_labels, list(labels)))

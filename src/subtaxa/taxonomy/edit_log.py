@@ -9,12 +9,14 @@ is a line of its own: it undoes the last edit that has not been undone yet.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from subtaxa.errors import InputError
 from subtaxa.runtime.json_files import difference
+from subtaxa.taxonomy.described_tree import Group
 from subtaxa.taxonomy.recutting import recut
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -24,6 +26,8 @@ Edit = dict[str, Any]
 NAMES = [{"id": int, "name": str}]
 # Categories as nodes of the category tree.
 GROUPS = [{"id": int, "nodes": [int]}]
+# The kinds of edits that cut the tree elsewhere.
+CUTS = ("recut", "answer")
 # The fields of each kind of edit, besides its number and its description.
 FIELDS: dict[str, dict[str, Any]] = {
     "merge": {"categories": [int], "names?": NAMES},
@@ -54,11 +58,32 @@ def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
     """A copy of the base with all active edits applied."""
     log = list(log)
     working = base.copy()
-    for edit in active_edits(log):
-        apply(working, edit)
+    for is_cut, edits in itertools.groupby(active_edits(log), lambda edit: edit["do"] in CUTS):
+        if is_cut:
+            _apply_cuts(working, edits)
+        else:
+            for edit in edits:
+                apply(working, edit)
+    for edit in log:
+        for group in edit.get("groups", ()):
+            working.ids[tuple(group["nodes"])] = group["id"]
     used = [part["id"] for edit in log for part in (*edit.get("parts", ()), *edit.get("groups", ()))]
     working.next_id = max([working.next_id, *(1 + i for i in used)])
     return working
+
+
+def _apply_cuts(working: WorkingTaxonomy, cuts: Iterable[Edit]) -> None:
+    """Apply successive recuts and answers at once: for each label, only the last one counts."""
+    by_label: dict[int, dict[int, Group]] = {}
+    labels = working.described_tree().label_of
+    for edit in cuts:
+        found: dict[int, dict[int, Group]] = {}
+        for group in edit["groups"]:
+            found.setdefault(labels(group["nodes"]), {})[group["id"]] = tuple(group["nodes"])
+        by_label |= found
+    groups = {i: group for own in by_label.values() for i, group in own.items()}
+    if groups:
+        recut(working, groups)
 
 
 def apply(working: WorkingTaxonomy, edit: Edit) -> None:
@@ -74,8 +99,8 @@ def apply(working: WorkingTaxonomy, edit: Edit) -> None:
         working.rename(edit["category"], edit["name"], edit["by"])
     elif edit["do"] == "move":
         working.move(edit["rows"], edit["to"])
-    elif edit["do"] in ("recut", "answer") and edit["groups"]:
-        recut(working, {group["id"]: tuple(group["nodes"]) for group in edit["groups"]})
+    elif edit["do"] in CUTS:
+        _apply_cuts(working, [edit])
 
 
 def apply_new(working: WorkingTaxonomy, edit: Edit, log: Sequence[Edit]) -> Edit:

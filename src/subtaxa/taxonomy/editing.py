@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats
 from subtaxa.taxonomy import edit_log, edits
+from subtaxa.taxonomy.asking import Answerer, Asking, ask_all
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -23,15 +25,25 @@ def edit(state: FittedState, kind: str, **what: Any) -> None:
     apply_log(state, [*state.edits, edit_log.apply_new(working, new, state.edits)])
 
 
+def ask(state: FittedState, answer: Answerer, budget: int) -> int:
+    """Ask questions about the state and apply the answers. Returns the number of answers."""
+    working, log = working_taxonomy(state), list(state.edits)
+    try:
+        return ask_all(Asking(working, log), answer, budget, lambda e: log.append(edit_log.apply_new(working, e, log)))
+    finally:
+        if len(log) > len(state.edits):
+            apply_log(state, log)
+
+
 def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
     """Replace the edits of the state by those of a log."""
     state.current = _categorisation(state, edit_log.replay(_before_edits(state), log))
     state.edits = log
 
 
-def working_taxonomy(state: FittedState) -> WorkingTaxonomy:
-    """A copy of the categories and their texts, edits included, that can be changed."""
-    working = edit_log.replay(_before_edits(state), state.edits)
+def working_taxonomy(state: FittedState, log: list[edit_log.Edit] | None = None) -> WorkingTaxonomy:
+    """A copy of the categories and their texts, with the edits of the state or of another log, that can be changed."""
+    working = edit_log.replay(_before_edits(state), state.edits if log is None else log)
     working.embed = state.reader.embed
     return working
 
@@ -39,7 +51,8 @@ def working_taxonomy(state: FittedState) -> WorkingTaxonomy:
 def rebase(state: FittedState, working: WorkingTaxonomy, data: CoarseTexts, text_map: Floats) -> None:
     """Make a working taxonomy, perhaps of more texts, the base of further edits. Earlier edits cannot be undone."""
     state.data, state.features, state.map = data, working.features, text_map
-    state.current = state.trained = _categorisation(state, working)
+    found = _categorisation(state, working)
+    state.current = state.trained = replace(found, past_ids={}, given_names={})  # A saved run does not have these.
     state.earlier_edits += edit_log.write_log(state.edits)
     state.edits = []
 
@@ -62,6 +75,8 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
         next_id=working.next_id,
         groups=working.groups,
+        past_ids=working.ids,
+        given_names=working.given_names,
     )
 
 

@@ -109,6 +109,8 @@ def recut(
         )
     tree, names = working.described_tree().tree, sorted(set(working.labels))
     if isinstance(categories, Mapping):
+        if not categories:
+            raise InputError("recut names no label: give the number of categories of at least one label")
         fixed = {index_of_label(label, names): number for label, number in categories.items()}
         for label, number in fixed.items():
             if not 1 <= number <= tree.max_numbers[label]:

@@ -52,6 +52,13 @@ class Categorisation:
     known_texts: KnownTexts
     next_id: int = 0  # every id below it may have been used
     groups: Mapping[int, Group] = field(default_factory=dict)  # by id: the nodes of the category tree, if it has any
+    past_ids: Mapping[Group, int] = field(default_factory=dict)  # after edits: the id that each group has or had
+    given_names: Mapping[Group, str] = field(default_factory=dict)  # after edits: names that a person gave to groups
+
+    @property
+    def ids(self) -> Mapping[Group, int]:
+        """The id that a recut gives to each group that is or was a category."""
+        return self.past_ids or {group: i for i, group in self.groups.items()}
 
 
 @dataclass

@@ -40,10 +40,10 @@ AROUND = " \"'`*_“”„‘’«»‹›「」『』"  # noqa: RUF001
 def question(category: Category, siblings: Sequence[Category]) -> str:
     """The question for a category: its label, keywords and examples, and the names of its siblings."""
     data = {
-        "label": _cut(category.parent, LENGTH),
-        "keywords": [_cut(word, LENGTH) for word in category.keywords],
-        "texts": [_cut(text, TEXT_LENGTH) for text in category.examples[:EXAMPLES]],
-        "other categories": [_cut(sibling.name, LENGTH) for sibling in siblings[:SIBLINGS]],
+        "label": cut(category.parent, LENGTH),
+        "keywords": [cut(word, LENGTH) for word in category.keywords],
+        "texts": [cut(text, TEXT_LENGTH) for text in category.examples[:EXAMPLES]],
+        "other categories": [cut(sibling.name, LENGTH) for sibling in siblings[:SIBLINGS]],
     }
     return f"{TASK}\n\n{json.dumps(data, ensure_ascii=False, indent=1)}\n\n{WANTED}"
 
@@ -94,5 +94,6 @@ def _printable(text: str) -> str:
     return " ".join("".join(c for c in text if c.isprintable() or c.isspace() or c in JOINERS).split())
 
 
-def _cut(text: str, length: int) -> str:
+def cut(text: str, length: int) -> str:
+    """The beginning of a text, on one line."""
     return " ".join(text.split())[:length].encode("utf-8", "replace").decode()

@@ -116,6 +116,10 @@ class Questioner:
 
     def next(self) -> tuple[tuple[int, int], float] | None:
         """The nodes of the question most worth asking and its doubt, or None if nothing is worth asking."""
+        return max(self.worth_asking(), key=lambda each: (each[1], each[0]), default=None)
+
+    def worth_asking(self) -> list[tuple[tuple[int, int], float]]:
+        """The nodes of every question that is worth asking, and the doubt about its answer."""
         model = self._model()
         log_odds = self._merge_log_odds(model)
         undone = best_cut(self.tree, expit(log_odds))
@@ -126,8 +130,7 @@ class Questioner:
         pairs, cross = self._cross_pairs(model, self.tree.below(undone))
         found = [*zip(map(tuple, np.sort(self.tree.children, axis=1).tolist()), doubts.tolist(), strict=True)]
         found += zip(pairs, expit(-np.abs(cross)).tolist(), strict=True)
-        open_ = [(pair, doubt) for pair, doubt in found if doubt >= WORTH and pair not in self.skipped]
-        return max(open_, key=lambda each: (each[1], each[0]), default=None)
+        return [(pair, doubt) for pair, doubt in found if doubt >= WORTH and pair not in self.skipped]
 
     def groups(self) -> list[Group]:
         """The categories that the answers lead to, as groups of nodes."""

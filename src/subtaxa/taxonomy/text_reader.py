@@ -40,9 +40,12 @@ class TextReader(ABC):
 
     def features(self, texts: Sequence[str], progress: Progress) -> Floats:
         """Unit features of new texts: (n, D), or (n, D + W) with lexical features."""
+        place: dict[str, int] = {}
+        index = [place.setdefault(text, len(place)) for text in texts]  # Copies of a text are read once.
         with progress.step("Reading the texts", len(texts)) as step:
-            features: Floats = self.inference_encoder.encode(list(texts), step.advance).cpu().numpy()
-        return self._with_words(features, texts)
+            features: Floats = self.inference_encoder.encode(list(place), step.advance).cpu().numpy()
+            step.advance(len(texts) - len(place))
+        return self._with_words(features, list(place))[index]
 
     def embed(self, phrases: Sequence[str]) -> Floats:
         """The same features, without progress. Phrases are short, so this takes a moment only."""

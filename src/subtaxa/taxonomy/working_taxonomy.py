@@ -6,6 +6,7 @@ N texts, D dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -45,10 +46,12 @@ class WorkingTaxonomy:
         self.ids = {group: i for i, group in self.groups.items()} | self.ids
         named = {group: self.categories[i] for i, group in self.groups.items() if i in self.categories}
         self.given_names = {group: c.name for group, c in named.items() if c.named} | self.given_names
+        self.start_nodes = [node for group in self.groups.values() for node in group]  # the nodes before all edits
 
     def copy(self) -> WorkingTaxonomy:
         """A copy that can be edited while this one stays as it is."""
-        copied = replace(self, category=self.category.copy())
+        copied = copy(self)
+        copied.category = self.category.copy()
         for name in ("categories", "centroids", "groups", "ids", "given_names", "moved"):
             setattr(copied, name, dict(getattr(self, name)))
         return copied

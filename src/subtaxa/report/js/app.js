@@ -9,6 +9,9 @@ const VIEWS = {
   corrections: null,
 };
 
+// What the run measured of its own categories.
+const measured = Object.fromEntries(["mean-confidence", "n-outliers"].map((id) => [id, $(id).textContent]));
+
 /** The view that the address names. */
 function activeView() {
   const name = location.hash.slice(1).split("-")[0];
@@ -26,11 +29,15 @@ function showView() {
   const id = /^#category-(\d+)$/.exec(location.hash);
   if (name === "category") showCategory(id ? Number(id[1]) : current);
   else VIEWS[name]?.();
+  showSliders();
 }
 
 /** Draw everything after a correction. */
-function refresh() {
-  now = computeState();
+function refresh(state = computeState()) {
+  now = state;
+  $("count").textContent = formatNumber(now.categories.size);
+  for (const [id, value] of Object.entries(measured)) $(id).textContent = now.numbers.length ? "–" : value;
+  $("found").textContent = plural(now.categories.size, "category", "categories");
   showCorrections();
   showView();
 }

@@ -21,14 +21,14 @@ function showCategory(id = current) {
       tile("Mean confidence", meter(c.confidence)),
       tile("Stability", meter(c.stability)),
     ),
-    correctionForms(c, label),
+    c.recut ? recutNote(label) : correctionForms(c, label),
     el(
       "div",
       { class: "pair" },
       card("Keywords", listOf("chips", c.keywords), el("h3", {}, "Could be confused with"), confusions(c)),
-      card("Confidence of the texts", histogram(c)),
+      !c.recut && card("Confidence of the texts", histogram(c)),
       card("Representative texts", listOf("texts", c.examples)),
-      card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-BORDERLINE).reverse().map(borderlineItem))),
+      !c.recut && card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-BORDERLINE).reverse().map(borderlineItem))),
     ),
     el("section", { class: "card", id: "texts", "aria-label": "All texts" }),
   );
@@ -101,7 +101,19 @@ function correctionForms(c, label) {
   );
 }
 
+/** What to do before categories of a label with a new number can be corrected. */
+const recutNote = (label) =>
+  el(
+    "p",
+    { class: "card correct" },
+    "You changed the number of categories of ",
+    user(label.name),
+    ". Apply this first: download the corrections, run subtaxa edit, and open the new report. There you can correct " +
+      "these categories and see their confidences.",
+  );
+
 function confusions(c) {
+  if (c.recut) return el("p", { class: "note" }, "Known once the new number of categories is applied.");
   const known = c.confused.filter(([id]) => now.categories.has(id));
   if (!known.length) return el("p", { class: "note" }, "No other category of this label is likely for its texts.");
   return el(

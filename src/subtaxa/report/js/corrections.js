@@ -12,6 +12,8 @@ function showCorrections() {
   const pending = $("pending");
   pending.hidden = number <= downloadedCount;
   if (number > downloadedCount) {
+    // The sliders have a live text of their own.
+    pending.setAttribute("aria-live", corrections[number - 1].do === "recut" ? "off" : "polite");
     pending.replaceChildren(
       el("span", { class: "last" }, user(corrections[number - 1].says)),
       el(
@@ -30,6 +32,7 @@ function showCorrections() {
 
 function downloadCorrections() {
   const plain = corrections.map(({ says, ...correction }) => correction);
+  plain.sort((a, b) => (b.do === "recut") - (a.do === "recut")); // First, so that the ids shown are those it will give.
   const file = { "subtaxa corrections": FORMAT, run: data.run, edits: data.edits, corrections: plain };
   download("corrections.json", "application/json", `${JSON.stringify(file, null, 2)}\n`);
   downloadedCount = corrections.length;
@@ -66,6 +69,13 @@ function readCorrections(text) {
   return "";
 }
 
+/** Whether a value is an object that gives a number for each of some labels. */
+function isMapOfNumbers(value) {
+  if (!value || typeof value !== "object" || Array.isArray(value)) return false;
+  const given = Object.values(value);
+  return given.length > 0 && given.every(Number.isInteger);
+}
+
 /** Whether a correction has the fields that its kind needs. */
 function hasRequiredFields(correction) {
   const numbers = (list) => Array.isArray(list) && list.length > 0 && list.every(Number.isInteger);
@@ -77,6 +87,7 @@ function hasRequiredFields(correction) {
       merge: () => numbers(categories),
       move: () => numbers(rows) && Number.isInteger(to),
       wrong: () => numbers(rows),
+      recut: () => Number.isInteger(categories) || isMapOfNumbers(categories),
     }[kind]?.() ?? false
   );
 }

@@ -32,8 +32,8 @@ function downloadCategories() {
 function downloadAssignments() {
   const rows = data.texts.map((text, i) => {
     const c = now.categories.get(now.categoryOf[i]);
-    const marks = [outliers.has(i) ? "yes" : "no", now.wrong.has(i) ? "yes" : "no"];
-    return [data.rows[i], text, data.labels[c.label], c.id, c.name, data.confidence[i] / 100, ...marks];
+    const known = c.recut ? ["", ""] : [data.confidence[i] / 100, outliers.has(i) ? "yes" : "no"];
+    return [data.rows[i], text, data.labels[c.label], c.id, c.name, ...known, now.wrong.has(i) ? "yes" : "no"];
   });
   const head = ["row", "text", "label", "category_id", "category", "confidence", "outlier", "marked_wrong"];
   download("assignments.csv", "text/csv", csv([head, ...rows]));

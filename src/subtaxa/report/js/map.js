@@ -6,7 +6,8 @@ const MAX_NAMES = 80; // names drawn at once
 const SHAPES = ["round", "square", "diamond"]; // after eight labels the colours repeat with the next shape
 const plane = { width: 0, height: 0, x: new Float32Array(data.texts.length), y: new Float32Array(data.texts.length) };
 let transform = d3.zoomIdentity;
-let tree = null; // quadtree of the visible dots
+let visible = []; // indices of the visible dots
+let quadtree = null; // of the visible dots, made when the pointer first looks for one
 let groups = []; // dots by style: [style, indices]
 let nameAnchors = []; // where the name of each category goes
 let selection = null; // { category } or { texts }
@@ -70,11 +71,12 @@ function groupDots() {
   const found = query ? new Set(textsWith(query)) : null;
   const marked = selection?.texts ? new Set(selection.texts) : null;
   const looks = new Map();
-  const shown = [];
+  visible = [];
+  quadtree = null;
   now.categoryOf.forEach((id, i) => {
     const c = now.categories.get(id);
     if (only !== "" && c.label !== Number(only)) return;
-    shown.push(i);
+    visible.push(i);
     const faded = (found && !found.has(i)) || (marked ? !marked.has(i) : selection && selection.category !== id);
     const look = `${faded ? "f" : "k"}${byCategory ? c.colour : c.label}`;
     if (!looks.has(look)) looks.set(look, []);
@@ -82,12 +84,7 @@ function groupDots() {
   });
   groups = [...looks]
     .sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded dots first, so that they lie below
-    .map(([look, list]) => [dotStyle(Number(look.slice(1)), look[0] === "f", shown.length), list]);
-  tree = d3.quadtree(
-    shown,
-    (i) => plane.x[i],
-    (i) => plane.y[i],
-  );
+    .map(([look, list]) => [dotStyle(Number(look.slice(1)), look[0] === "f", visible.length), list]);
   nameAnchors = [...now.categories.values()]
     .filter((c) => c.size && (only === "" || c.label === Number(only)))
     .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
@@ -217,7 +214,9 @@ function showKey(only, byCategory) {
 /** The dot under the pointer, if any. */
 function dotAt(event) {
   const [x, y] = transform.invert(d3.pointer(event, $("canvas")));
-  return tree?.find(x, y, HOVER_RADIUS / transform.k);
+  const [left, top] = [(i) => plane.x[i], (i) => plane.y[i]];
+  quadtree ??= d3.quadtree(visible, left, top);
+  return quadtree.find(x, y, HOVER_RADIUS / transform.k);
 }
 
 function hover(event) {
@@ -234,7 +233,7 @@ function hover(event) {
   const text = data.texts[i].length > 280 ? `${data.texts[i].slice(0, 279)}…` : data.texts[i];
   $("tip").replaceChildren(
     el("p", { dir: "auto" }, text),
-    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), ` · ${percent(data.confidence[i] / 100)}`),
+    el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`),
   );
   const [x, y] = d3.pointer(event, $("plane"));
   const { offsetWidth, offsetHeight } = $("tip");

@@ -1,16 +1,16 @@
 // All labels with their categories: a bar, and below it a table that can be sorted, searched and collapsed.
 
 const folded = new Set(); // labels whose table is collapsed
+const labelCards = [];
+let drawing = 0; // the timer for the cards that are drawn later
 const ORDERS = {
   size: (a, b) => b.size - a.size || a.number - b.number,
   name: (a, b) => a.name.localeCompare(b.name),
   stability: (a, b) => (a.stability ?? 2) - (b.stability ?? 2) || b.size - a.size,
-  confidence: (a, b) => a.confidence - b.confidence || b.size - a.size,
+  confidence: (a, b) => (a.confidence ?? 2) - (b.confidence ?? 2) || b.size - a.size,
 };
 
 function showOverview() {
-  $("count").textContent = formatNumber(now.categories.size);
-  $("found").textContent = plural(now.categories.size, "category", "categories");
   const query = $("search").value.trim();
   const hits = new Map(); // number of matching texts by category
   for (const i of textsWith(query)) hits.set(now.categoryOf[i], (hits.get(now.categoryOf[i]) || 0) + 1);
@@ -20,11 +20,20 @@ function showOverview() {
     return terms.every((term) => about.includes(term));
   };
   let shown = 0;
-  const parts = now.labels.map((label, number) => {
+  if (!labelCards.length) {
+    labelCards.push(...data.labels.map(labelCard));
+    $("tree").replaceChildren(...labelCards.map(({ card }) => card));
+  }
+  const late = sliding ? labelCards.map(({ card }) => !isOnScreen(card)) : [];
+  const later = [];
+  now.labels.forEach((label, number) => {
     const children = label.children.filter((c) => !terms.length || hits.has(c.id) || named(c));
     shown += children.length;
-    return children.length ? labelCard(label, number, children.sort(ORDERS[$("sort").value]), hits) : null;
+    const fill = () => fillCard(labelCards[number], label, number, children.sort(ORDERS[$("sort").value]), hits);
+    if (late[number]) later.push(fill);
+    else fill();
   });
+  drawLater(later);
   $("matches").textContent = terms.length
     ? `${plural(shown, "category", "categories")} and ${plural(
         [...hits.values()].reduce((a, b) => a + b, 0),
@@ -32,39 +41,51 @@ function showOverview() {
       )} match.`
     : "";
   $("fold").textContent = folded.size === data.labels.length ? "Expand all" : "Collapse all";
-  $("tree").replaceChildren(...parts.filter(Boolean));
 }
 
-function labelCard(label, number, children, hits) {
-  const open = !folded.has(number);
-  const toggle = el(
-    "button",
-    {
-      type: "button",
-      class: "fold",
-      "aria-expanded": String(open),
-      "aria-controls": `label${number}`,
-      onclick: () => {
-        folded[open ? "add" : "delete"](number);
-        showOverview();
-        $("tree").querySelector(`[aria-controls="label${number}"]`)?.focus();
-      },
-    },
-    user(label.name),
-  );
-  const facts = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all texts`;
-  return el(
-    "section",
-    { class: "card label" },
-    el("div", { class: "label-head" }, el("h3", {}, toggle), el("p", { class: "facts" }, facts)),
-    bar(label),
-    el("div", { id: `label${number}`, class: "scroll", hidden: !open }, open ? categoryTable(label, children, hits) : null),
-  );
+function isOnScreen(node) {
+  const { top, bottom } = node.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
 }
 
-/** The label as one bar, divided by the sizes of its categories. */
+/** Draw cards that are not on the screen once a slider rests, so that it moves smoothly. */
+function drawLater(fills) {
+  clearTimeout(drawing);
+  const next = () => {
+    fills.shift()?.();
+    if (fills.length) drawing = setTimeout(next);
+  };
+  drawing = setTimeout(next, 120);
+}
+
+/** The card of a label without its contents. It is made once, so that its slider and its button keep the focus. */
+function labelCard(name, number) {
+  const toggle = el("button", { type: "button", class: "fold", "aria-controls": `label${number}` }, user(name));
+  toggle.addEventListener("click", () => {
+    folded[folded.has(number) ? "delete" : "add"](number);
+    showOverview();
+  });
+  const facts = el("p", { class: "facts" });
+  const parts = el("div", { class: "bar" });
+  const table = el("div", { id: `label${number}`, class: "scroll" });
+  const head = el("div", { class: "label-head" }, el("h3", {}, toggle), facts);
+  return { card: el("section", { class: "card label" }, head, forest && slider(number), parts, table), toggle, facts, parts, table };
+}
+
+/** Draw what has changed in the card of a label. */
+function fillCard({ card, toggle, facts, parts, table }, label, number, children, hits) {
+  const open = !folded.has(number) && children.length > 0;
+  card.hidden = !children.length;
+  toggle.setAttribute("aria-expanded", String(open));
+  facts.textContent = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all texts`;
+  parts.replaceChildren(...(children.length ? bar(label) : []));
+  table.hidden = !open;
+  table.replaceChildren(...(open ? [categoryTable(label, children, hits)] : []));
+}
+
+/** The parts of the bar of a label, divided by the sizes of its categories. */
 function bar(label) {
-  const parts = label.children
+  return label.children
     .filter((c) => c.size)
     .map((c) => {
       const share = c.size / label.size;
@@ -82,7 +103,6 @@ function bar(label) {
       part.style.flexGrow = String(c.size);
       return part;
     });
-  return el("div", { class: "bar" }, parts);
 }
 
 function categoryTable(label, children, hits) {

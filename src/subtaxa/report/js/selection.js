@@ -73,14 +73,20 @@ function lassoPanel(texts) {
           ),
         ),
     ),
-    labels.size === 1
+    labels.size === 1 && !now.numbers[[...labels][0]]
       ? el(
           "div",
           { class: "tools" },
           el("label", {}, "Move them to ", target),
           el("button", { type: "button", onclick: move }, "Move"),
         )
-      : el("p", { class: "note" }, "These texts have different labels. Only texts of one label can be moved together."),
+      : el(
+          "p",
+          { class: "note" },
+          labels.size === 1
+            ? "This label has a new number of categories. Apply it first; then texts can be moved."
+            : "These texts have different labels. Only texts of one label can be moved together.",
+        ),
     message,
     listOf(
       "texts",

@@ -13,38 +13,62 @@ let now = null; // the result after all corrections, from `computeState`
 function computeState() {
   const categories = new Map();
   const counts = data.labels.map(() => 0);
-  for (const c of data.categories) {
+  const recut = corrections.find(({ do: kind }) => kind === "recut");
+  const numbers = recut ? numbersOf(recut.categories) : []; // by label, if it is recut
+  const categoryOf = Int32Array.from(data.category);
+  const unchanged = data.categories.filter((c) => !numbers[c.label]);
+  for (const c of recut ? [...unchanged, ...cutCategories(numbers, categoryOf)] : unchanged) {
     const number = (counts[c.label] += 1); // within its label
     categories.set(c.id, { ...c, number, colour: (number - 1) % COLOURS, split: null, members: [] });
   }
-  const state = { categories, categoryOf: Int32Array.from(data.category), wrong: new Set() };
-  for (const correction of corrections) applyCorrection(state, correction);
-  state.categoryOf.forEach((id, i) => state.categories.get(id).members.push(i));
+  const state = { categories, categoryOf, numbers, corrected: new Set(), wrong: new Set() };
+  for (const correction of corrections) {
+    if (correction.do === "recut") continue;
+    labelsOf(state, correction).forEach((label) => state.corrected.add(label));
+    applyCorrection(state, correction);
+  }
+  categoryOf.forEach((id, i) => categories.get(id).members.push(i));
   for (const c of categories.values()) {
-    c.members.sort((a, b) => data.confidence[b] - data.confidence[a] || a - b);
     c.size = c.members.length;
+    c.confidence = null; // Known only for the categories of the run.
+    if (c.recut) continue;
+    c.members.sort((a, b) => data.confidence[b] - data.confidence[a] || a - b);
     c.confidence = mean(c.members.map((i) => data.confidence[i])) / 100;
   }
+  const ofLabel = data.labels.map(() => []);
+  for (const c of categories.values()) ofLabel[c.label].push(c);
   state.labels = data.labels.map((name, label) => {
-    const children = [...categories.values()].filter((c) => c.label === label);
+    const children = ofLabel[label];
     children.sort((a, b) => b.size - a.size || a.number - b.number);
     return { name, children, size: children.reduce((sum, c) => sum + c.size, 0) };
   });
   return state;
 }
 
+/** The categories that a correction names. */
+const categoriesOf = ({ do: kind, category, to, categories }) =>
+  ({ rename: [category], split: [category], move: [to], merge: categories, wrong: [] })[kind];
+
+/** The labels that a correction concerns. */
+function labelsOf({ categories, categoryOf }, correction) {
+  const ofRows = (correction.rows ?? []).map((row) => categoryOf[indexOfRow.get(row)]);
+  return new Set([...categoriesOf(correction), ...ofRows].map((id) => categories.get(id).label));
+}
+
 /** Why a correction cannot be made, or an empty string. `subtaxa edit` has the same rules. */
-function whyInvalid({ categories, categoryOf }, correction) {
-  const { do: kind, category, name, to, rows = [] } = correction;
-  const needed = { rename: [category], split: [category], move: [to], merge: correction.categories, wrong: [] }[kind];
+function whyInvalid(state, correction) {
+  const { categories, numbers } = state;
+  const { do: kind, category, name, rows = [] } = correction;
+  if (kind === "recut") return whyNoRecut(state, correction.categories);
+  const needed = categoriesOf(correction);
   if (!needed) return `“${kind}” is not a kind of correction`;
   const missing = needed.find((id) => !categories.has(id));
   if (missing !== undefined) return `there is no category ${missing}`;
   const unknown = rows.find((row) => !indexOfRow.has(row));
   if (unknown !== undefined) return `there is no row ${unknown}`;
-  const labels = new Set(
-    [...needed, ...rows.map((row) => categoryOf[indexOfRow.get(row)])].map((id) => categories.get(id).label),
-  );
+  const labels = labelsOf(state, correction);
+  const recut = [...labels].find((label) => numbers[label]);
+  if (recut !== undefined) return `${quoted(data.labels[recut])} has a new number of categories: apply that first`;
   if (kind === "merge" && new Set(needed).size < 2) return "choose another category to merge with";
   if (kind === "merge" && labels.size > 1) return "only categories of one label can be merged";
   if (kind === "move" && labels.size > 1) return "a text can only move within its label";
@@ -93,6 +117,7 @@ function applyCorrection(state, correction) {
 /** A correction in plain words, given the state before it. */
 function describe({ categories }, { do: kind, category, categories: together, name, into, rows, to }) {
   const called = (id) => quoted(categories.has(id) ? categories.get(id).name : id);
+  if (kind === "recut") return describeRecut(together);
   if (kind === "rename") return `rename ${called(category)} to ${quoted(name)}`;
   if (kind === "merge") return `merge ${together.slice(1).map(called).join(", ")} into ${called(together[0])}`;
   if (kind === "split") return `split ${called(category)}${into ? ` into ${into}` : ""}`;
@@ -111,6 +136,7 @@ function addCorrection(correction) {
 }
 
 function undo() {
+  if (corrections.at(-1)?.do === "recut") return setRecut(null);
   corrections.pop();
   downloadedCount = Math.min(downloadedCount, corrections.length);
   refresh();

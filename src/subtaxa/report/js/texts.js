@@ -53,7 +53,7 @@ function showTexts(c, label) {
     const terms = textList.query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = c.members.filter((i) => terms.every((term) => data.texts[i].toLowerCase().includes(term)));
     if (textList.order === "lowest") found.reverse();
-    if (textList.order === "row") found.sort((a, b) => data.rows[a] - data.rows[b]);
+    if (textList.order === "row" || c.recut) found.sort((a, b) => data.rows[a] - data.rows[b]);
     items.replaceChildren(...found.slice(0, textList.shown).map(item));
     more.hidden = found.length <= textList.shown;
     more.textContent = `Show ${formatNumber(Math.min(PAGE, found.length - textList.shown))} more`;
@@ -76,13 +76,13 @@ function showTexts(c, label) {
     return el(
       "li",
       { class: now.wrong.has(i) ? "wrong" : "" },
-      el("label", {}, box, user(data.texts[i])),
+      c.recut ? user(data.texts[i]) : el("label", {}, box, user(data.texts[i])),
       el(
         "span",
         { class: "count" },
-        outliers.has(i) ? "outlier · " : "",
+        outliers.has(i) && !c.recut ? "outlier · " : "",
         now.wrong.has(i) ? "marked as wrong · " : "",
-        `row ${data.rows[i]} · ${percent(data.confidence[i] / 100)}`,
+        `row ${data.rows[i]}${c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`}`,
       ),
     );
   };
@@ -103,8 +103,8 @@ function showTexts(c, label) {
       "div",
       { class: "tools" },
       el("label", {}, "Search ", search),
-      el("label", {}, "Sort by ", order),
-      targets.length > 0 && el("span", { class: "end" }, el("label", {}, "Ticked texts belong in ", target), wrong),
+      !c.recut && el("label", {}, "Sort by ", order),
+      targets.length > 0 && !c.recut && el("span", { class: "end" }, el("label", {}, "Ticked texts belong in ", target), wrong),
     ),
     message,
     count,
