@@ -64,6 +64,7 @@ class Commands:
             "rename": lambda out: ["rename", str(out), "1", "After", "--quiet"],
             "merge": lambda out: ["merge", str(out), str(first), str(others[0]), "--quiet"],
             "split": lambda out: ["split", str(out), str(first), "--into", "2", "--quiet"],
+            "recut": lambda out: ["recut", str(out), "--categories", "9", "--quiet"],
             "undo": lambda out: ["undo", str(out), "--quiet"],
             "edit": lambda out: ["edit", str(out), str(self.corrections), "--quiet"],
             "name": lambda out: ["name", str(out), "--endpoint", "http://localhost:1/v1", "--model", "m", "--quiet"],

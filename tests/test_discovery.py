@@ -65,7 +65,7 @@ def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
     assert len(found.taxonomy_.children("post")) == 1
 
 
-def test_training_gets_the_given_number_or_an_estimate(
+def test_training_gets_the_given_number_or_a_guess_and_neighbours_that_depend_on_neither(
     quick: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
@@ -73,15 +73,15 @@ def test_training_gets_the_given_number_or_an_estimate(
     def train(
         encoder: SentenceEncoder, data: TrainingData, settings: Settings, *others: object
     ) -> tuple[list[dict[str, float]], Method]:
-        told.append((data.n_categories, data.number_is_guess, data.estimate_neighbours))
+        told.append((data.n_categories, settings.neighbours))
         return [], Method(settings)
 
     monkeypatch.setattr(fit_encoder, "train", train)
     assert len(Discovery(6, **quick).fit(TEXTS, LABELS).taxonomy_) == 6
     Discovery("auto", **quick).fit(TEXTS, LABELS)
     Discovery("auto", neighbours=9, **quick).fit(TEXTS, LABELS)  # A given k is used unchanged.
-    many = readable(len(TEXTS))
-    assert told == [(6, False, False), (many, True, True), (many, True, False)]
+    root = round(len(TEXTS) ** 0.5)
+    assert told == [(6, root), (readable(len(TEXTS)), root), (readable(len(TEXTS)), 9)]
 
 
 def test_words_count_if_the_encoder_sees_only_a_part_of_the_texts(quick: dict[str, object], tmp_path: Path) -> None:

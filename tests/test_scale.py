@@ -12,13 +12,12 @@ from helpers.planted import LargestTensor, blobs, same_partition, unit_tensor
 from sklearn.metrics import adjusted_rand_score
 
 from subtaxa.clustering import calibration, filters, neighbours, text_map, ward_tree
+from subtaxa.clustering import forest as forest_module
 from subtaxa.clustering.calibration import UNCALIBRATED, probabilities
-from subtaxa.clustering.estimators import silhouette
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.neighbours import retrieve, retrieve_within
 from subtaxa.clustering.number_of_categories import numbers_per_label
 from subtaxa.clustering.rules import cluster
-from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.discovery import Discovery
 from subtaxa.runtime.progress import Progress
 from subtaxa.training import feature_queue
@@ -111,33 +110,12 @@ def test_a_long_queue_is_sampled_and_a_short_one_is_not(monkeypatch: pytest.Monk
     assert seen[0].untyped_storage().data_ptr() == queue.rows.untyped_storage().data_ptr()
 
 
-def test_a_subsampled_forest_has_the_same_trees_and_all_texts_of_small_labels() -> None:
-    data = blobs([[200, 300], [20, 10]])
-    forest = Forest(data.features, data.labels)
-    thin = forest.subsample(200)
-    assert forest.subsample(len(data)) is forest
-    assert [len(members) for members in thin.members] == [round(500 * 200 / 530), 30]
-    assert (thin.labels == np.repeat([0, 1], [len(members) for members in thin.members])).all()
-    assert thin.divide(4) == forest.divide(4)
-    assert thin.trees[0].gains.tolist() == forest.trees[0].gains.tolist()
-    rows = [{tuple(row) for row in features.tolist()} for features in (thin.features, data.features)]
-    assert rows[0] < rows[1]
-
-
-def test_a_restricted_tree_has_no_empty_category() -> None:
-    tree = WardTree(blobs([[30, 30]]).features)
-    for k in (1, 7, 40):
-        cut = tree.restricted_to(np.arange(0, 60, 4)).cut(k)
-        assert np.unique(cut).tolist() == list(range(cut.max() + 1))
-        assert cut.max() < k
-
-
 @pytest.mark.parametrize("sizes", [[[60] * 3, [60] * 5], [[200, 90], [60] * 6, [50]]])
 def test_a_sample_of_the_texts_gives_the_same_number(sizes: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(sizes, spread=0.06)
-    monkeypatch.setattr(silhouette, "TEXTS", 200)
+    monkeypatch.setattr(forest_module, "SCORED_TEXTS", 200)
     forest = Forest(data.features, data.labels)
-    assert [choice.chosen for choice in numbers_per_label(forest)[1]] == [len(label) for label in sizes]
+    assert [choice.chosen for choice in numbers_per_label(forest)] == [len(label) for label in sizes]
 
 
 def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +152,7 @@ def test_all_large_scale_paths_together_find_the_planted_categories(
         (feature_queue, "MAX_DENOMINATOR_ROWS", 100),
         (ward_tree, "LARGEST_TREE", 60),
         (ward_tree, "MICRO_CLUSTERS", 40),
-        (silhouette, "TEXTS", 200),
+        (forest_module, "SCORED_TEXTS", 200),
         (text_map, "MAX_POINTS", 100),
         (calibration, "BLOCK", 50),
     ):

@@ -37,7 +37,9 @@ def flip(path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("name", ["clusters.safetensors", "features.safetensors", "model/model.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["clusters.safetensors", "features.safetensors", "tree.safetensors", "tree.json", "model/model.safetensors"]
+)
 def test_a_flipped_bit_is_noticed(run: Path, capsys: pytest.CaptureFixture[str], name: str, seed: int) -> None:
     flip(run / name, seed)
     new = run.parent / "new.csv"
@@ -54,7 +56,9 @@ def test_a_change_in_any_file_of_the_model_is_noticed(run: Path, name: str) -> N
         Discovery.load(run).predict(["refund"])
 
 
-@pytest.mark.parametrize("name", ["clusters.safetensors", "features.safetensors", "model/tokenizer.json"])
+@pytest.mark.parametrize(
+    "name", ["clusters.safetensors", "features.safetensors", "tree.safetensors", "tree.json", "model/tokenizer.json"]
+)
 def test_a_missing_file_is_called_missing(run: Path, name: str) -> None:
     (run / name).unlink()
     with pytest.raises(SubtaxaError, match="is missing: the run folder is not complete"):

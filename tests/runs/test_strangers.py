@@ -188,6 +188,28 @@ def edit(**what: Any) -> Harm:
     return build
 
 
+def tree(groups: list[dict[str, Any]] | None = None, parts: tuple[int, ...] = (0, 1, 2), **what: Any) -> Harm:
+    """A category tree: the two texts of "money" are parts that merge into node 3. With `what`, also an edit."""
+
+    def build(folder: Path) -> None:
+        array_files.write_arrays(
+            folder / layout.TREE,
+            {
+                "parts": np.array(parts),
+                "part_labels": np.array([0, 0, 1]),
+                "children": np.array([[0, 1]]),
+                "heights": np.array([1.0]),
+            },
+        )
+        node = {"name": "x", "keywords": [], "examples": [], "stability": None}
+        own = [{"id": i, "nodes": [i]} for i in range(3)] if groups is None else groups
+        write_json(folder / layout.TREE_NODES, {"nodes": [node] * 4, "categories": own})
+        if what:
+            edit(**what)(folder)
+
+    return build
+
+
 def link(name: str, to: str) -> Harm:
     def build(folder: Path) -> None:
         if (folder / name).is_dir():
@@ -234,6 +256,43 @@ RUNS: dict[str, tuple[Harm, str]] = {
     "an edit of true": (edit(do="rename", category=True, name="x"), "line 2 of .* is damaged"),
     "an edit of parts without rows": (edit(do="split", category=0, parts=[{"id": 0}]), "line 2 of .* is damaged"),
     "an edit that is none": (edit(do="__class__"), "line 2 of .* is damaged"),
+    "a recut without a tree": (edit(do="recut", groups=[{"id": 3, "nodes": [3]}]), "this run has no tree"),
+    "a recut to a node there is not": (tree(do="recut", groups=[{"id": 3, "nodes": [4]}]), "names a node that"),
+    "a recut to a negative node": (tree(do="recut", groups=[{"id": 3, "nodes": [-1]}]), "names a node that"),
+    "a recut to a part of a label": (
+        tree(do="recut", groups=[{"id": 0, "nodes": [0]}]),
+        "each part of a label exactly",
+    ),
+    "a recut to a part twice": (
+        tree(do="recut", groups=[{"id": 0, "nodes": [0]}, {"id": 3, "nodes": [3]}]),
+        "each part of a label exactly once",
+    ),
+    "a recut to nodes of two labels": (tree(do="recut", groups=[{"id": 3, "nodes": [2, 3]}]), "each part of a label"),
+    "a recut without nodes": (tree(do="recut", groups=[{"id": 3, "nodes": []}]), "names a node that"),
+    "a recut with the id of another label": (
+        tree(do="recut", groups=[{"id": 2, "nodes": [3]}]),
+        "the id of a category that stays",
+    ),
+    "an answer to a node there is not": (
+        tree(do="answer", groups=[{"id": 3, "nodes": [99]}], left=0, right=1, same=True),
+        "names a node that",
+    ),
+    "an answer that is no answer": (
+        tree(do="answer", groups=[], left=0, right=1, same="yes"),
+        "line 2 of .* is damaged",
+    ),
+    "a tree with a text of another label": (tree(parts=(0, 2, 2)), "do not belong together"),
+    "a tree with a category there is not": (tree([{"id": 9, "nodes": [3]}]), "do not belong together"),
+    "a tree with a category of another label": (tree([{"id": 0, "nodes": [2]}]), "do not belong together"),
+    "a tree with a category without nodes": (tree([{"id": 0, "nodes": []}]), "do not belong together"),
+    "a tree that is pickled": (
+        lambda folder: (tree()(folder), evil_pickle(folder, layout.TREE)),  # type: ignore[func-returns-value]
+        "is damaged",
+    ),
+    "a tree without arrays": (
+        lambda folder: (tree()(folder), (folder / layout.TREE).unlink()),  # type: ignore[func-returns-value]
+        "is missing",
+    ),
     "a header of ten gigabytes": (lambda f: (f / layout.CLUSTERS).write_bytes(HUGE_HEADER), "is damaged"),
     "features that are pickled": (lambda folder: evil_pickle(folder, layout.FEATURES), "is damaged"),
     "features that are missing": (lambda folder: (folder / layout.FEATURES).unlink(), "is missing"),

@@ -50,8 +50,8 @@ def add_parser(commands: Any) -> None:
     number.add_argument("--coarser", action="store_true", help="about a fifth fewer categories than now")
     recut.set_defaults(
         edit_from=lambda o: {
-            "categories": o.categories and parse_categories(o.categories),
-            "finer": None if o.categories else o.finer,
+            "categories": None if o.categories is None else parse_categories(o.categories),
+            "finer": o.finer if o.categories is None else None,
         }
     )
 

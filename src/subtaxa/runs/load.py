@@ -129,6 +129,7 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
         and set(state.data.labels) <= set(state.coarse_labels)
         and [c.parent for c in state.taxonomy] == [state.coarse_labels[i] for i in parents.tolist()]
         and set(state.n_categories) <= set(state.coarse_labels)
+        and _tree_fits(state)
     )
     if consistent:
         for array in (centroids, state.features, state.map, state.confidences):
@@ -138,6 +139,18 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
                 )
     if not consistent:
         raise InputError(f"the files in the run folder {str(folder)!r} do not belong together: run discover again")
+
+
+def _tree_fits(state: FittedState) -> bool:
+    """Whether every text and every category is below the same label in the tree and in the taxonomy."""
+    if state.tree is None:
+        return True
+    tree, parents = state.tree.tree, {c.id: c.parent for c in state.taxonomy}
+    names = np.array(state.coarse_labels)
+    return names[tree.part_labels[tree.parts]].tolist() == list(state.data.labels) and all(
+        set(names[tree.labels[list(group)]].tolist() if group else ()) == {parents.get(i)}
+        for i, group in state.trained.groups.items()
+    )
 
 
 def _apply_edits(state: FittedState, log: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from subtaxa.clustering.kmeans import spherical_kmeans
+from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Ints, means, unit
 from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.described_tree import Group
@@ -30,7 +31,10 @@ def recut(working: WorkingTaxonomy, groups: Mapping[int, Group]) -> None:
     kept = {i for i, group in groups.items() if working.groups.get(i) == group}
     text_labels = tree.part_labels[tree.parts]  # (N,)
     concerned = np.isin(text_labels, list(labels))  # (N,)
-    for i in set(working.category[concerned].tolist()) - kept:
+    gone = set(working.category[concerned].tolist()) - kept
+    if (set(groups) - kept) & (set(working.categories) - gone):
+        raise InputError("a recut uses the id of a category that stays: recut the run again")
+    for i in gone:
         working.drop(i)
     for label in sorted(labels):
         rows = np.flatnonzero(text_labels == label)
