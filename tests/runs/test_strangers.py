@@ -188,7 +188,7 @@ def edit(**what: Any) -> Harm:
     return build
 
 
-def tree(groups: list[dict[str, Any]] | None = None, parts: tuple[int, ...] = (0, 1, 2), **what: Any) -> Harm:
+def tree(nodes_of: list[dict[str, Any]] | None = None, parts: tuple[int, ...] = (0, 1, 2), **what: Any) -> Harm:
     """A category tree: the two texts of "money" are parts that merge into node 3. With `what`, also an edit."""
 
     def build(folder: Path) -> None:
@@ -202,7 +202,7 @@ def tree(groups: list[dict[str, Any]] | None = None, parts: tuple[int, ...] = (0
             },
         )
         node = {"name": "x", "keywords": [], "examples": [], "stability": None}
-        own = [{"id": i, "nodes": [i]} for i in range(3)] if groups is None else groups
+        own = [{"id": i, "nodes": [i]} for i in range(3)] if nodes_of is None else nodes_of
         write_json(folder / layout.TREE_NODES, {"nodes": [node] * 4, "categories": own})
         if what:
             edit(**what)(folder)
