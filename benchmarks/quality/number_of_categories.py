@@ -2,11 +2,10 @@
 
     python benchmarks/quality/number_of_categories.py ../shared/data hwu64 RUN
 
-RUN is a folder written by `benchmarks/quality/discover.py ... --categories auto --out RUN`, whose encoder was trained
-without knowing the number. The row `subtaxa` is the number that the run found, from its features after the first epoch.
-All other rows are estimates from the features after the last epoch; `silhouette` is the default estimator. ACC is that
-of the training texts when `discover` clusters them into each estimate. The rows `true number per label` and `true
-total` are for comparison.
+RUN is a folder written by `benchmarks/quality/discover.py ... --categories auto --out RUN`. The row `subtaxa` is the
+number that the run found, and all other rows are estimates from its features; `silhouette` is the default estimator,
+which also looks at the features before training. ACC is that of the training texts when `discover` clusters them into
+each estimate. The rows `true number per label` and `true total` are for comparison.
 """
 
 from __future__ import annotations
@@ -25,6 +24,8 @@ from subtaxa.clustering.estimators import ESTIMATORS
 from subtaxa.clustering.forest import Forest
 from subtaxa.clustering.number_of_categories import numbers_per_label
 from subtaxa.clustering.rules import find_categories
+from subtaxa.encoders.lexical import concatenated
+from subtaxa.training.fit_encoder import encoder_for
 
 
 def main() -> None:
@@ -36,17 +37,16 @@ def main() -> None:
     names, labels = np.unique(data.train.coarse, return_inverse=True)
     fine = np.array(data.train.fine)
     true = np.array([len(set(fine[labels == i])) for i in range(len(names))])
-    forest = Forest(features, labels)
+    untrained = encoder_for(model.settings_).encode(data.train.texts).cpu().numpy()
+    if model.vocabulary_ is not None:
+        untrained = concatenated(untrained, model.vocabulary_.features(data.train.texts), model.vocabulary_.weight)
+    forest = Forest(features, labels, untrained=untrained)
     rows = {"true number per label": true.tolist(), "true total": forest.divide(int(true.sum()))}
     rows["subtaxa"] = [model.n_categories_[str(name)].chosen for name in names]
     seconds = {}
     for name in ESTIMATORS.names():
         begun = time.perf_counter()
-        estimate = ESTIMATORS.get(name)().estimate(forest)
-        if name == "silhouette":  # The default divides its total among the labels with regard to balanced sizes.
-            rows[name] = [choice.chosen for choice in numbers_per_label(forest, estimate=estimate)[1]]
-        else:
-            rows[name] = estimate.per_label
+        rows[name] = [count.chosen for count in numbers_per_label(forest, estimator=ESTIMATORS.get(name)())]
         seconds[name] = round(time.perf_counter() - begun, 1)
     for name, numbers in rows.items():
         off = np.array(numbers) - true
