@@ -93,9 +93,9 @@ def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero
 
 
 def test_what_answers_say_about_their_own_question() -> None:
-    assert told(1, 0) == pytest.approx(np.log((1 - WRONG) / WRONG))
-    assert told(0, 2) == pytest.approx(-2 * told(1, 0))
-    assert told(3, 3) == 0.0
+    assert told(1) == pytest.approx(np.log((1 - WRONG) / WRONG))
+    assert told(-2) == pytest.approx(-2 * told(1))
+    assert told(0) == 0.0
 
 
 def test_the_model_does_not_diverge_on_answers_that_contradict_it(monkeypatch: pytest.MonkeyPatch) -> None:

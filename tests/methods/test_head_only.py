@@ -12,6 +12,7 @@ from sentence_transformers import SentenceTransformer
 
 from subtaxa import Discovery
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
+from subtaxa.taxonomy.text_reader import TextReader
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
 
@@ -46,5 +47,6 @@ def test_texts_are_read_once(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch)
         return lower(self, batch)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SentenceEncoder, "frozen_states", counted)
+    monkeypatch.setattr(TextReader, "embed", lambda self, phrases: np.eye(len(phrases), 32, dtype=np.float32))
     Discovery(6, preset="quick", encoder=tiny_encoder, epochs=2).fit(TEXTS, LABELS)
     assert sum(read) == len(TEXTS) + 2  # Two more texts test whether the encoder can be split.

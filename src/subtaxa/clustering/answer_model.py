@@ -79,6 +79,6 @@ def fit_answers(asked: Matrix, same: NDArray[np.bool_], start: NDArray[np.float6
     return AnswerModel(weights)
 
 
-def told(times_same: int, times_different: int) -> float:
-    """What the answers about one question itself add to its log-odds."""
-    return float((times_same - times_different) * -logit(WRONG))
+def told(times_same: int) -> float:
+    """What the answers about one question itself add to its log-odds. Answers of "different" count negatively."""
+    return float(times_same * -logit(WRONG))

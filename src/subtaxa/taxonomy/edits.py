@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.requested_number import index_of_label
+from subtaxa.clustering.requested_number import check, index_of_label
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError
 from subtaxa.taxonomy.categories import Taxonomy
@@ -95,10 +95,18 @@ def move(working: WorkingTaxonomy, rows: Sequence[int], to: int) -> Edit:
     return {"do": "move", "rows": rows, "to": to, "says": f"move {_texts(len(rows))} to {working.check(to).name!r}"}
 
 
-def recut(working: WorkingTaxonomy, categories: int | Mapping[str, int] | None, finer: bool | None = None) -> Edit:
+def recut(
+    working: WorkingTaxonomy, categories: int | str | Mapping[str, int] | None, finer: bool | None = None
+) -> Edit:
     """The edit that cuts the category tree elsewhere: at a total, at numbers for some labels, or one step finer."""
     if (categories is None) == (finer is None):
         raise InputError("recut needs either a number of categories, or finer or coarser: give one of them")
+    if categories is not None:
+        check(categories)
+    if isinstance(categories, str):
+        raise InputError(
+            f"categories is {categories!r}, but a recut estimates nothing: give a number, or finer or coarser"
+        )
     tree, names = working.described_tree().tree, sorted(set(working.labels))
     if isinstance(categories, Mapping):
         if not categories:

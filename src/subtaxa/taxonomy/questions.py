@@ -155,17 +155,23 @@ class Questioner:
         return sum(answer.nodes == nodes for answer in self.answers)
 
     def _model(self) -> AnswerModel:
-        nodes = np.array([answer.nodes for answer in self.answers], dtype=np.int64).reshape(-1, 2)
-        same = np.array([answer.same for answer in self.answers], dtype=bool)
+        counted = [Answer(nodes, same) for nodes, (same, times) in self._counted().items() for _ in range(times)]
+        nodes = np.array([answer.nodes for answer in counted], dtype=np.int64).reshape(-1, 2)
+        same = np.array([answer.same for answer in counted], dtype=bool)
         asked = self._inputs(nodes[:, 0], nodes[:, 1])
         return fit_answers(asked, same, self.before)
 
+    def _counted(self) -> dict[tuple[int, int], tuple[bool, int]]:
+        """The answer to each question that was asked, and how often it was given since the last contrary one."""
+        counts: dict[tuple[int, int], tuple[bool, int]] = {}
+        for answer in self.answers:
+            same, times = counts.get(answer.nodes, (answer.same, 0))
+            counts[answer.nodes] = answer.same, times + 1 if same == answer.same else 1
+        return counts
+
     def _told(self) -> dict[tuple[int, int], float]:
         """What the answers add to the log-odds of each question that was asked."""
-        counts: dict[tuple[int, int], list[bool]] = {}
-        for answer in self.answers:
-            counts.setdefault(answer.nodes, []).append(answer.same)
-        return {nodes: told(sum(given), len(given) - sum(given)) for nodes, given in counts.items()}
+        return {nodes: told(times if same else -times) for nodes, (same, times) in self._counted().items()}
 
     def _merge_log_odds(self, model: AnswerModel) -> NDArray[np.float64]:
         log_odds = model.log_odds(self.inputs)  # (M,)

@@ -14,6 +14,7 @@ from subtaxa.clustering.kmeans import spherical_kmeans
 from subtaxa.runtime.arrays import Ints, means, unit
 from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.described_tree import Group
+from subtaxa.taxonomy.examples import representatives
 from subtaxa.taxonomy.naming import fresh_name
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -39,7 +40,7 @@ def recut(working: WorkingTaxonomy, groups: Mapping[int, Group]) -> None:
             if i not in kept and tree.labels[group[0]] == label:
                 node = described.largest(group)
                 stability = node.stability if len(group) == 1 else None
-                working.categories[i] = Category(i, parent, "", node.keywords, node.examples, 0, stability)
+                working.categories[i] = Category(i, parent, "", node.keywords, (), 0, stability)
     for i, group in groups.items():
         working.groups[i], working.ids[group] = group, i
     for position, to in working.moved.items():
@@ -62,21 +63,22 @@ def _nearest(working: WorkingTaxonomy, groups: Mapping[int, Group], rows: Ints) 
 
 
 def _complete(working: WorkingTaxonomy, groups: Mapping[int, Group], kept: Collection[int]) -> None:
-    """Centroids, sizes and names of the categories after a recut."""
+    """Centroids, sizes, examples and names of the categories after a recut."""
     described = working.described_tree()
     sizes = {i: len(working.members(i)) for i in groups}
     for i in [i for i in groups if not sizes[i]]:  # Every text of it was moved elsewhere by hand.
         working.categories.pop(i)
         working.groups.pop(i)
     for i in sorted((i for i in groups if sizes[i]), key=lambda i: (i not in kept, -sizes[i], i)):
-        category = working.categories[i]
-        working.centroids[i] = unit(working.features[working.members(i)].mean(0, keepdims=True))[0]
+        category, members = working.categories[i], working.members(i)
+        working.centroids[i] = unit(working.features[members].mean(0, keepdims=True))[0]
+        examples = representatives(working.texts, working.features, members, working.centroids[i])
         name, named = category.name, category.named
         if i not in kept:
             taken = {c.name for c in working.categories.values() if c.parent == category.parent and c.id != i}
             given = working.given_names.get(groups[i], "")
             named = bool(given) and given not in taken
             name = given if named else fresh_name(described.largest(groups[i]).name, taken)
-        working.categories[i] = replace(category, name=name, named=named, size=sizes[i])
+        working.categories[i] = replace(category, name=name, named=named, examples=examples, size=sizes[i])
     for parent in sorted({working.categories[i].parent for i in groups if sizes[i]}):
         working.tell_apart([c.id for c in working.categories.values() if c.parent == parent])
