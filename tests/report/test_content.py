@@ -347,5 +347,5 @@ def test_the_page_says_what_is_plotted_and_why_the_dot_is_not_always_at_the_peak
     shown = " ".join(Page(render_report(replace(report_data(taxonomy(2)), numbers=numbers))).text().split())
     assert SCORE_NOTE in shown
     assert CHOICE_NOTE in shown
-    assert "minus 3 times the share" in SCORE_NOTE
-    assert "not always at the peak" in CHOICE_NOTE
+    assert "mean silhouette" in SCORE_NOTE
+    assert "subtaxa recut" in CHOICE_NOTE

@@ -116,6 +116,18 @@ def test_if_one_correction_is_impossible_none_is_applied(run: Path, capsys: pyte
         ({"do": "move", "rows": [True], "to": money}, "its 'rows' cannot be"),
         ({"do": "wrong", "rows": [int(model.data_.rows[LABELS.index("post")])]}, "'post' has only one"),
         ({"do": "rename", "category": "0", "name": "x"}, "its 'category' cannot be '0'"),
+        ({"do": "recut", "categories": 2}, "the tree of this run has 3 to"),
+        ({"do": "recut", "categories": 10**6}, "categories is 1000000"),
+        ({"do": "recut", "categories": {"money": 0}}, "asks for 0 categories of 'money'"),
+        ({"do": "recut", "categories": {"mony": 2}}, "did you mean 'money'?"),
+        ({"do": "recut", "categories": {}}, "recut names no label"),
+        ({"do": "recut", "categories": {"money": 2.0}}, "its 'categories' cannot be"),
+        ({"do": "recut", "categories": {"money": [2]}}, "its 'categories' cannot be"),
+        ({"do": "recut", "categories": True}, "its 'categories' cannot be 'True'"),
+        ({"do": "recut", "categories": [2]}, "its 'categories' cannot be '[2]'"),
+        ({"do": "recut", "categories": "6"}, "its 'categories' cannot be '6'"),
+        ({"do": "merge", "categories": 3}, "its 'categories' cannot be '3'"),
+        ({"do": "recut"}, "its 'categories' cannot be 'None'"),
         ({"do": "delete", "category": 0}, "'delete' is not a kind of correction"),
         ("merge", "None is not a kind of correction"),
         ({"do": ["merge"]}, "not a kind of correction"),
@@ -149,3 +161,51 @@ def test_a_file_is_not_applied_twice(run: Path, capsys: pytest.CaptureFixture[st
     file = written(run, {"do": "split", "category": category, "into": 2})
     assert main(["edit", str(run), file, "--quiet"]) == 0
     assert "had 0 edits, and now it has 1" in refused(capsys, ["edit", str(run), file, "--quiet"])
+
+
+@pytest.mark.parametrize("categories", [9, {"money": 5, "post": 2}])
+def test_a_recut_gives_the_same_result_as_the_command(run: Path, saved: Path, categories: int | dict[str, int]) -> None:
+    model = Discovery.load(saved)
+    model.recut(categories)
+    renamed = model.taxonomy_.children("access")[0].id
+    model.taxonomy_.rename(renamed, "locks")
+    file = written(
+        run,
+        {"do": "recut", "categories": categories},
+        {"do": "rename", "category": renamed, "name": "locks"},
+    )
+    assert main(["edit", str(run), file, "--quiet"]) == 0
+    after = Discovery.load(run)
+    assert list(after.taxonomy_) == list(model.taxonomy_)
+    assert after.labels_.tolist() == model.labels_.tolist()
+    assert [edit["do"] for edit in after.edits_] == ["recut", "rename"]
+    if isinstance(categories, dict):
+        assert {label: len(after.taxonomy_.children(label)) for label in categories} == categories
+    else:
+        assert len(after.taxonomy_) == categories
+
+
+def test_the_ids_of_a_later_recut_are_known(run: Path) -> None:
+    """The report shows them before the recut: nodes that were categories keep their ids, in any order of edits."""
+    model = Discovery.load(run)
+    state = model._fitted_state()
+    for number in (9, 4, 12, 6):
+        known, upcoming = dict(state.current.ids), max(state.current.next_id, 1 + max(state.category_ids.tolist()))
+        nodes = [(node,) for node in state.tree.tree.cut(number).tolist()]  # type: ignore[union-attr]
+        new = iter(range(upcoming, upcoming + number))
+        expected = {known[node] if node in known else next(new): node for node in nodes}
+        model.recut(number)
+        assert dict(state.current.groups) == expected
+
+
+def test_a_run_without_a_tree_cannot_be_recut(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from subtaxa.errors import InputError
+    from subtaxa.runs.load import load_run
+    from subtaxa.taxonomy.corrections import correct
+
+    state = load_run(run)
+    state.tree = None
+    file = Path(written(run, {"do": "recut", "categories": 7}))
+    with pytest.raises(InputError, match="none was: this run has no tree of categories"):
+        correct(state, file, reading.read_run(run)["data"]["fingerprint"])
+    assert state.edits == []

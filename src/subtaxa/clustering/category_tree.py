@@ -30,6 +30,9 @@ POWER = 0.5
 # A label with n texts has this many times √n parts, if it has as many distinct texts.
 PARTS = 2.0
 
+# In a label with at least this many texts, a single text is no part of its own.
+FEW_TEXTS = 50
+
 # A label has at least this many parts, if it has as many distinct texts.
 MIN_PARTS = 8
 
@@ -254,5 +257,20 @@ def _parts(tree: WardTree, least: int) -> Ints:
     number = min(tree.n_leaves, max(least, MIN_PARTS, round(PARTS * len(features) ** 0.5)))
     start = unit(means(features, tree.cut(number), number)[0])
     nearest = (features @ spherical_kmeans(features, start).T).argmax(1)
+    if least == 0 and len(features) >= FEW_TEXTS:
+        return _without_strays(features, nearest)
     found = np.unique(nearest, return_inverse=True)[1]
     return found if found.max() + 1 == number else tree.cut(number)  # K-means may leave a part empty.
+
+
+def _without_strays(features: Floats, parts: Ints) -> Ints:
+    """The parts (n,) without those of a single text, which joins the nearest other part."""
+    sizes = np.bincount(parts)
+    kept = np.flatnonzero(sizes > 1)
+    if not len(kept):
+        return np.unique(parts, return_inverse=True)[1]
+    centroids = unit(means(features, parts, len(sizes))[0][kept])
+    stray = sizes[parts] == 1
+    moved = parts.copy()
+    moved[stray] = kept[(features[stray] @ centroids.T).argmax(1)]
+    return np.unique(moved, return_inverse=True)[1]

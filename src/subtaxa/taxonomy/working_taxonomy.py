@@ -44,9 +44,9 @@ class WorkingTaxonomy:
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
         self.ids = {group: i for i, group in self.groups.items()} | self.ids
+        self.start_nodes = [node for group in self.groups.values() for node in group]  # the nodes before all edits
         named = {group: self.categories[i] for i, group in self.groups.items() if i in self.categories}
         self.given_names = {group: c.name for group, c in named.items() if c.named} | self.given_names
-        self.start_nodes = [node for group in self.groups.values() for node in group]  # the nodes before all edits
 
     def copy(self) -> WorkingTaxonomy:
         """A copy that can be edited while this one stays as it is."""

@@ -26,10 +26,11 @@ function showView() {
     else tab.removeAttribute("aria-current");
   }
   document.body.dataset.view = name;
+  placePanel();
   const id = /^#category-(\d+)$/.exec(location.hash);
   if (name === "category") showCategory(id ? Number(id[1]) : current);
   else VIEWS[name]?.();
-  showSliders();
+  updateSliders();
 }
 
 /** Draw everything after a correction. */

@@ -105,11 +105,12 @@ function correctionForms(c, label) {
 const recutNote = (label) =>
   el(
     "p",
-    { class: "card correct" },
+    { class: "card", id: "apply-first" },
     "You changed the number of categories of ",
     user(label.name),
-    ". Apply this first: download the corrections, run subtaxa edit, and open the new report. There you can correct " +
-      "these categories and see their confidences.",
+    ". Apply this first: download the corrections, run ",
+    el("code", {}, "subtaxa edit"),
+    " and open the new report. There you can correct these categories and see their confidences.",
   );
 
 function confusions(c) {

@@ -146,18 +146,21 @@ function updateSlider(label, { input, number, back, node, plausible }) {
   node.classList.toggle("is-locked", locked);
 }
 
-/** Draw the sliders after every change, the one for all labels in the view that has room for it. */
-function showSliders() {
-  if (!forest) return;
-  const panel = $("recut");
-  const all = slider(null);
-  panel.hidden = !all;
+/** Put the slider for all labels into the view, if the view has a place for it. */
+function placePanel() {
+  const all = forest && slider(null);
   if (!all) return;
-  if (!panel.contains(all)) panel.prepend(all);
+  const panel = $("recut");
+  if (panel.hidden) panel.prepend(all);
+  panel.hidden = false;
   const slot = $(`view-${activeView()}`).querySelector(".slot");
   if (slot && panel.parentNode !== slot) slot.append(panel);
+}
+
+/** Update the sliders after every change. */
+function updateSliders() {
   for (const node of sliders.values()) node.update();
-  announce();
+  if (sliders.size) announce();
 }
 
 /** Say the new number to screen readers once the slider rests. */
