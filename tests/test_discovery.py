@@ -194,6 +194,7 @@ def test_run_folder(model: Discovery, tmp_path: Path) -> None:
     assert names == {
         *("categories.csv", "assignments.csv", "model", "report.html", "run.json", "manifest.json"),
         *("taxonomy.json", "clusters.safetensors", "features.safetensors", "suspect_labels.csv"),
+        *("tree.safetensors", "tree.json"),
     }
     rows = list(csv.DictReader((run / "assignments.csv").open(newline="")))
     assert [row["text"] for row in rows] == TEXTS

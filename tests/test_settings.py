@@ -230,29 +230,27 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "categories", "k", "epochs", "layers", "rate"),
+    ("texts", "k", "epochs", "layers", "rate"),
     [
-        (8954, 64, 119, 4, "layers", 0.25),
-        (10, 10, 5, 8, "all", 0.4),
-        (1_000_000, 10, 250, 4, "layers", 0.25),
-        (3260, 150, 18, 4, "all", 0.4),
-        (2000, 20, 85, 6, "all", 0.4),
+        (8954, 95, 4, "layers", 0.25),
+        (10, 5, 8, "all", 0.4),
+        (1_000_000, 250, 4, "layers", 0.25),
+        (3260, 57, 4, "all", 0.4),
+        (2000, 45, 6, "all", 0.4),
     ],
 )
-def test_automatic_settings_follow_the_data(
-    texts: int, categories: int, k: int, epochs: int, layers: str, rate: float
-) -> None:
-    """k follows the category size; epochs, augmentation and trained layers follow the number of texts."""
+def test_automatic_settings_follow_the_data(texts: int, k: int, epochs: int, layers: str, rate: float) -> None:
+    """k, augmentation and trained layers follow the number of texts."""
     auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto", augment_rate="auto")
-    settings = auto.for_data(["short"] * texts, categories)
+    settings = auto.for_data(["short"] * texts)
     found = (settings.neighbours, settings.epochs, settings.trained_layers, settings.augment_rate)
     assert found == (k, epochs, layers, rate)
     given = Settings.from_preset("default", neighbours=7, epochs=3)
-    assert given.for_data(["short"] * texts, categories) == given
+    assert given.for_data(["short"] * texts) == given
 
 
 def test_long_texts_train_the_top_layers_only() -> None:
     auto = Settings.from_preset("default", epochs="auto", trained_layers="auto")
-    found = auto.for_data(["a long letter " * 40] * 2000 + ["short"] * 50, 20)
+    found = auto.for_data(["a long letter " * 40] * 2000 + ["short"] * 50)
     assert (found.trained_layers, found.epochs) == (2, 6)
-    assert auto.for_data(["a long letter " * 40] * 50 + ["short"] * 2000, 20).trained_layers == "all"
+    assert auto.for_data(["a long letter " * 40] * 50 + ["short"] * 2000).trained_layers == "all"

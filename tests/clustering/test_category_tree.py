@@ -45,6 +45,17 @@ def test_small_labels_have_eight_parts_or_as_many_as_distinct_texts() -> None:
     assert tree_of(data).max_numbers.tolist() == [category_tree.MIN_PARTS, 1, 5]
 
 
+def test_a_single_text_is_no_part_of_its_own_unless_texts_are_few_or_parts_are_asked_for() -> None:
+    data = blobs([[95], [12]], spread=0.05)
+    data.features[[3, 40, 97]] = np.eye(24, dtype=np.float32)[[20, 21, 22]]  # strays
+    forest = Forest(data.features, data.labels)
+    tree = forest.category_tree
+    assert np.bincount(tree.parts)[tree.part_labels == 0].min() > 1
+    assert np.bincount(tree.parts)[tree.parts[97]] == 1
+    asked = forest.tree_with([60, 1])
+    assert np.bincount(asked.parts)[asked.parts[3]] == 1
+
+
 def test_every_node_has_the_texts_below_it(tree: CategoryTree) -> None:
     centres = tree.means(DATA.features)
     for node in range(tree.n_nodes):
