@@ -123,7 +123,9 @@ def test_the_keyboard_moves_a_slider_and_the_number_is_said(reader: Reader) -> N
     expect(page.locator("#recut-live")).to_have_text(
         re.compile(f"Now {RUN + 2} categories in all labels; the run has {RUN}")
     )
-    assert page.locator("#number").get_attribute("aria-valuetext").startswith(f"{RUN + 2} categories, the run has {RUN}")
+    assert (
+        page.locator("#number").get_attribute("aria-valuetext").startswith(f"{RUN + 2} categories, the run has {RUN}")
+    )
     assert page.evaluate("document.activeElement.id") == "number"
     page.keyboard.press("Home")
     expect(page.locator("#recut output")).to_have_text("3")
@@ -312,9 +314,10 @@ def test_hostile_labels_and_names(quick: dict[str, object], browser: Any, tmp_pa
 
 
 def test_a_run_without_a_tree_has_no_slider(browser: Any, saved: Path, tmp_path: Path) -> None:  # noqa: F811
+    from subtaxa.report.page import render_report
     from subtaxa.runs.load import load_run
     from subtaxa.runs.reading import read_run
-    from subtaxa.runs.save import render_report, report_data
+    from subtaxa.runs.save import report_data
 
     state = load_run(saved)
     state.tree = None

@@ -25,7 +25,20 @@ from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, plausible
 
 # Control characters, lone surrogates and noncharacters, which an HTML file must not contain.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-SCRIPTS = ("dom", "state", "tree", "recut", "corrections", "overview", "category", "texts", "map", "selection", "export", "app")
+SCRIPTS = (
+    "dom",
+    "state",
+    "tree",
+    "recut",
+    "corrections",
+    "overview",
+    "category",
+    "texts",
+    "map",
+    "selection",
+    "export",
+    "app",
+)
 FORMATS = ("shorten", "format_percent", "format_number", "format_seconds", "format_setting", "format_time")
 
 
