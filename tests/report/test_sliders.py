@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.browser import Reader, browser  # noqa: F401 - a fixture
+from helpers.browser import Reader
 from helpers.corpus import planted_corpus
 from playwright.sync_api import expect
 
@@ -36,7 +36,7 @@ def run(saved: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reader(browser: Any, run: Path) -> Iterator[Reader]:  # noqa: F811
+def reader(browser: Any, run: Path) -> Iterator[Reader]:
     opened = Reader(browser, run / layout.REPORT)
     yield opened
     opened.close()
@@ -290,7 +290,7 @@ def test_a_file_with_a_bad_recut_changes_nothing(reader: Reader, tmp_path: Path,
     assert reader.page.locator("#number").is_enabled()
 
 
-def test_hostile_labels_and_names(quick: dict[str, object], browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_hostile_labels_and_names(quick: dict[str, object], browser: Any, tmp_path: Path) -> None:
     """Labels that the page must shorten or escape can be recut, and names run no script."""
     renamed = {"money": "</script><script>alert(5)</script>", "access": "__proto__", "post": "y" * 5_000}
     bad = [f"<img src=x onerror=alert({i})> {text}" for i, text in enumerate(TEXTS)]
@@ -313,7 +313,7 @@ def test_hostile_labels_and_names(quick: dict[str, object], browser: Any, tmp_pa
     )
 
 
-def test_a_run_without_a_tree_has_no_slider(browser: Any, saved: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_without_a_tree_has_no_slider(browser: Any, saved: Path, tmp_path: Path) -> None:
     from subtaxa.report.page import render_report
     from subtaxa.runs.load import load_run
     from subtaxa.runs.reading import read_run
@@ -329,7 +329,7 @@ def test_a_run_without_a_tree_has_no_slider(browser: Any, saved: Path, tmp_path:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Any, saved: Path, scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(browser: Any, saved: Path, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     reader = Reader(browser, saved / layout.REPORT, color_scheme=scheme)
