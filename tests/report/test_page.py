@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.browser import Reader, browser  # noqa: F401 - a fixture
+from helpers.browser import Reader
 from helpers.corpus import planted_corpus
 from playwright.sync_api import expect
 
@@ -51,7 +51,7 @@ def taxonomy(saved: Path) -> Taxonomy:
 
 
 @pytest.fixture
-def reader(browser: Any, run: Path) -> Iterator[Reader]:  # noqa: F811
+def reader(browser: Any, run: Path) -> Iterator[Reader]:
     opened = Reader(browser, run / layout.REPORT)
     yield opened
     opened.close()
@@ -182,7 +182,7 @@ def test_corrections_from_page_to_run_and_back(
     reader: Reader,
     run: Path,
     taxonomy: Taxonomy,
-    browser: Any,  # noqa: F811
+    browser: Any,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -266,7 +266,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return [{key: tables.unescape_formula(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
-def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) -> None:  # noqa: F811
+def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) -> None:
     reader = Reader(browser, hostile / layout.REPORT)
     categories = read_csv(reader.downloaded(reader.page.locator("#categories-csv")))
     path = reader.downloaded(reader.page.locator("#assignments-csv"))
@@ -283,7 +283,7 @@ def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) 
     assert any(row["text"] == "=HYPERLINK(1)" for row in ours)
 
 
-def test_hostile_texts_are_shown_as_text(browser: Any, hostile: Path) -> None:  # noqa: F811
+def test_hostile_texts_are_shown_as_text(browser: Any, hostile: Path) -> None:
     """Hostile texts run no script (a dialog would be an error), add no element, and do not break the layout."""
     reader = Reader(browser, hostile / layout.REPORT)
     page = reader.page
@@ -306,7 +306,7 @@ def test_hostile_texts_are_shown_as_text(browser: Any, hostile: Path) -> None:  
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Any, saved: Path, taxonomy: Taxonomy, scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(browser: Any, saved: Path, taxonomy: Taxonomy, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     reader = Reader(browser, saved / layout.REPORT, color_scheme=scheme)
@@ -337,7 +337,7 @@ def test_the_printed_page(reader: Reader, taxonomy: Taxonomy, tmp_path: Path) ->
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_leaving_with_corrections_asks_first(browser: Any, saved: Path, taxonomy: Taxonomy) -> None:  # noqa: F811
+def test_leaving_with_corrections_asks_first(browser: Any, saved: Path, taxonomy: Taxonomy) -> None:
     reader = Reader(browser, saved / layout.REPORT)
     correct(reader, taxonomy)
     with reader.page.expect_event("dialog") as asked:

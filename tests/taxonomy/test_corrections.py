@@ -198,7 +198,7 @@ def test_the_ids_of_a_later_recut_are_known(run: Path) -> None:
         assert dict(state.current.groups) == expected
 
 
-def test_a_run_without_a_tree_cannot_be_recut(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_tree_cannot_be_recut(run: Path) -> None:
     from subtaxa.errors import InputError
     from subtaxa.runs.load import load_run
     from subtaxa.taxonomy.corrections import correct
