@@ -43,4 +43,4 @@ def test_the_rule_finds_the_groups(guide: dict[str, Any], forest: Forest) -> Non
 
 def test_the_estimator_counts_per_label(guide: dict[str, Any], forest: Forest) -> None:
     estimate = guide["SquareRoot"]().estimate(forest, {1: 2})
-    assert estimate.per_label == [4, 2]
+    assert estimate.numbers.tolist() == [[4, 2]]

@@ -119,7 +119,7 @@ def test_it_draws_in_the_given_axes(model: Discovery) -> None:
     assert not any(tick.get_parse_math() for tick in two.get_yticklabels())
 
 
-@pytest.mark.parametrize("name", ["two\nlines\t", "half \ud800 a pair", "\x01\x02", "long " * 50, "_hidden", r"\frac{"])
+@pytest.mark.parametrize("name", ["two\nlines\t", "\x01\x02", "long " * 50, "_hidden", r"\frac{"])
 def test_odd_names_are_drawn(model: Discovery, tmp_path: Path, name: str) -> None:
     odd = Discovery.load(model.save(tmp_path / "run"))
     odd.taxonomy_.rename(odd.taxonomy_[1].id, name)

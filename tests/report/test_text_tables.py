@@ -37,4 +37,3 @@ def test_a_curve_is_a_row_of_blocks_with_a_limited_length(values: list[float]) -
 def test_the_plausible_numbers_in_words() -> None:
     assert plausible(CategoryCount(3, 3, 3, ())) == "3"
     assert plausible(CategoryCount(3, 2, 9, ())) == "2 to 9"
-    assert plausible(CategoryCount(3, 2, 9, (), balanced=True)) == "2 to 9, equal sizes"

@@ -76,7 +76,7 @@ def test_the_first_neighbours_are_exactly_those_of_one_process(
     pair: list[dict[str, torch.Tensor]], alone: dict[str, torch.Tensor]
 ) -> None:
     ours = {key: value for key, value in alone.items() if "/first/" in key}
-    assert {key.rpartition("/")[2] for key in ours} == {"indices", "label", "reciprocal", "category"}
+    assert {key.rpartition("/")[2] for key in ours} == {"indices", "label", "reciprocal"}
     for key, value in ours.items():
         assert torch.equal(pair[0][key], value), key
     lost = (~ours["soft-dna/first/reciprocal"]).float().mean()

@@ -118,7 +118,7 @@ def test_if_one_correction_is_impossible_none_is_applied(run: Path, capsys: pyte
         ({"do": "rename", "category": "0", "name": "x"}, "its 'category' cannot be '0'"),
         ({"do": "recut", "categories": 2}, "the tree of this run has 3 to"),
         ({"do": "recut", "categories": 10**6}, "categories is 1000000"),
-        ({"do": "recut", "categories": {"money": 0}}, "asks for 0 categories of 'money'"),
+        ({"do": "recut", "categories": {"money": 0}}, "it must be a whole number of at least 1"),
         ({"do": "recut", "categories": {"mony": 2}}, "did you mean 'money'?"),
         ({"do": "recut", "categories": {}}, "recut names no label"),
         ({"do": "recut", "categories": {"money": 2.0}}, "its 'categories' cannot be"),

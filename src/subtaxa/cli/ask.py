@@ -107,7 +107,7 @@ def _show(asked: Question, number: int, asking: Asking) -> None:
     for side in (asked.left, asked.right):
         say(f"\n  {printable(side.name)}  ({side.size:,} texts)")
         for text in side.texts:
-            say(textwrap.shorten(f"    - {' '.join(text.split())}", WIDTH, placeholder=" …"))
+            say(f"    - {textwrap.shorten(text, WIDTH, placeholder=' …')}")
     say("\nAre they one category?")
 
 

@@ -35,7 +35,7 @@ USUAL = 8
 PRIOR_SPREAD = 1.0
 
 # The low and the high total are smaller and larger than the estimated one by this factor.
-RANGE = 1.7
+RANGE = 5 / 3
 
 
 class SilhouetteEstimator(NumberEstimator):
