@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import shlex
@@ -68,9 +69,10 @@ def test_the_python_example_runs(tickets: Path) -> None:
 
 
 @pytest.mark.usefixtures("packaged_is_tiny")
-def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_run(tickets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = commands(README)
-    assert [line[0] for line in lines] == ["discover", "info", "rename", "assign", "update"]
+    assert [line[0] for line in lines] == ["discover", "ask", "rename", "recut", "assign", "update"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\ns\nu\nq\n"))
     for line in lines:
         assert main(line) == 0
     assert "categories in 3 labels" in capsys.readouterr().out
