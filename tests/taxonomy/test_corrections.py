@@ -120,7 +120,7 @@ def test_if_one_correction_is_impossible_none_is_applied(run: Path, capsys: pyte
         ({"do": "recut", "categories": 10**6}, "categories is 1000000"),
         ({"do": "recut", "categories": {"money": 0}}, "it must be a whole number of at least 1"),
         ({"do": "recut", "categories": {"mony": 2}}, "did you mean 'money'?"),
-        ({"do": "recut", "categories": {}}, "recut names no label"),
+        ({"do": "recut", "categories": {}}, "it must be a whole number of at least 1"),
         ({"do": "recut", "categories": {"money": 2.0}}, "its 'categories' cannot be"),
         ({"do": "recut", "categories": {"money": [2]}}, "its 'categories' cannot be"),
         ({"do": "recut", "categories": True}, "its 'categories' cannot be 'True'"),

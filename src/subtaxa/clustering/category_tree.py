@@ -25,7 +25,7 @@ from subtaxa.errors import SettingError
 from subtaxa.runtime.arrays import Floats, Ints, means, unit
 
 # The power of Ward's factor in the cost of a merge.
-POWER = 0.5
+POWER = 0.75
 
 # A label with n texts has this many times √n parts, if it has as many distinct texts.
 PARTS = 2.0

@@ -102,11 +102,9 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _folder(job: TrainingJob) -> Iterator[Path]:
-    """The folder for Ray's own files: beside the checkpoint, and removed with it."""
-    if job.folder is not None:
-        yield job.folder
-        return
-    with tempfile.TemporaryDirectory() as folder:
+    """A temporary folder for Ray's own files: beside the checkpoint, which all machines of a cluster can reach."""
+    place = None if job.folder is None else job.folder.parent
+    with tempfile.TemporaryDirectory(prefix=".ray-", dir=place, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
