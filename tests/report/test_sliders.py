@@ -183,7 +183,7 @@ def test_the_map_and_the_category_page_follow(reader: Reader) -> None:
     page.locator("#number").fill("7")
     expect(page.locator("#recut output")).to_have_text("7")
     page.wait_for_timeout(200)
-    assert len(colours(reader)) == page.locator("#key li").count() > 1
+    assert 1 < len(colours(reader)) <= page.locator("#key li").count()  # A small category covers few pixels.
     reader.go("Overview")
     set_number(reader, 5, "money")
     name = page.locator("#tree .label").nth(1).locator("th a").first.inner_text()
