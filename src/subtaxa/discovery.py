@@ -428,14 +428,14 @@ new_category_lift
         return self.taxonomy_
 
     def edit(self, kind: str, **what: Any) -> Taxonomy:
-        """Apply one edit, or refuse it and change nothing. `Taxonomy` has a method for each kind of edit.
+        """Apply one edit, or refuse it and change nothing. `Taxonomy` and `recut` have a method for each kind.
 
         Parameters
         ----------
         kind : {"split", "merge", "rename", "move", "recut", "undo"}
             The kind of edit.
         **what
-            The arguments of the method of that name of `Taxonomy`.
+            The arguments of the method of that name.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -182,23 +182,6 @@ class Taxonomy(Sequence[Category]):
             The categories after the edit.
         """
         return self._edited("move", rows=rows, to=to)
-
-    def recut(self, categories: int | Mapping[str, int] | None = None, *, finer: bool | None = None) -> Taxonomy:
-        """Choose other categories from the tree of the run, without training.
-
-        Parameters
-        ----------
-        categories : int or dict, optional
-            The total number of categories, or the numbers for some labels.
-        finer : bool, optional
-            True for about a quarter more categories than now, False for fewer.
-
-        Returns
-        -------
-        Taxonomy
-            The categories after the edit.
-        """
-        return self._edited("recut", categories=categories, finer=finer)
 
     def undo(self) -> Taxonomy:
         """Undo the last edit.

@@ -50,7 +50,7 @@ function cutNodes(label, number) {
   );
 }
 
-/** Whether the run has just these categories, so that there is nothing to recut. */
+/** Whether the run already has exactly these categories. */
 function isOfRun(label, number) {
   const own = data.categories.filter((c) => c.label === label);
   const nodes = new Set(cutNodes(label, number));
