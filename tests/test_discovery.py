@@ -276,7 +276,7 @@ def test_scikit_learn_conventions(quick: dict[str, object], model: Discovery) ->
         ({"categories": 10_000}, "it must be 3 to"),
         ({"epochs": -1}, "epochs is -1: it must be 0 to 10000"),
         ({"temperature": float("nan")}, "temperature is nan"),
-        ({"pooling": "max"}, '"model" or "cls" or "mean"'),
+        ({"pooling": "max"}, '"model", "cls" or "mean"'),
         ({"method": "dan"}, "unknown method 'dan'"),
         ({"preset": "papr"}, "unknown preset 'papr'"),
         ({"seed": -1}, "seed is -1"),

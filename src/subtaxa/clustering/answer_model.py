@@ -2,7 +2,7 @@
 
 It is a logistic regression with a prior (maximum a posteriori). Its inputs are the distance between the means of the
 two groups, their sizes, and the coarse label, whose effect is pooled over the labels. Before the first answer it agrees
-with the cut that is shown. An answer may be wrong: each has a small probability of saying nothing, so that a single one
+with the cut that is shown. An answer may be wrong: with a small probability it says nothing, so that a single one
 cannot outweigh the others.
 
 Q questions, F = 3 + L inputs, L labels.
