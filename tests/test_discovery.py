@@ -24,7 +24,7 @@ from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import Settings
 from subtaxa.training import fit_encoder
 
-TEXTS, LABELS, FINE = planted_corpus()
+TEXTS, LABELS, FINE = planted_corpus(15)
 
 
 @pytest.fixture(scope="module")

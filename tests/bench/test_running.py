@@ -29,7 +29,7 @@ from subtaxa.settings import NAMES
 
 TEXTS, COARSE, FINE = planted_corpus(15)
 # Epochs of the runs that are interrupted.
-EPOCHS = 10
+EPOCHS = 6
 
 
 @pytest.fixture(scope="module")
