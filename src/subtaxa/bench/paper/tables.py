@@ -28,7 +28,7 @@ from subtaxa.bench.paper.aggregation import (
     spread,
     title,
 )
-from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3
+from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3, belongs
 from subtaxa.bench.paper.table_files import MISSING, Bold, Column, Section, Table
 from subtaxa.bench.records import Record
 from subtaxa.errors import InputError
@@ -94,7 +94,7 @@ def table2(runs: list[Record]) -> Table:
                 for row, found in there.items()
             ]
             cells += [{"dataset": title(name), "row": row, **_cells(found)} for row, found in there.items()]
-            lacking += [row for row in group if row not in there and group is not own]
+            lacking += [row for row, method in group.items() if row not in there and belongs(method, name)]
         sections.append(Section(title(name), columns, _best_in_bold(rows, range(2, 2 + len(_score_columns())))))
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
     notes = [
