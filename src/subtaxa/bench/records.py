@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from subtaxa.bench.code_digest import code_of
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.json_files import json_text
@@ -139,6 +138,8 @@ def missing(jobs: Iterable[Job], root: Path, renew: bool = False) -> list[Job]:
 
 def is_stale(record: Record) -> bool:
     """Whether the code that the result depends on has changed since the run."""
+    from subtaxa.bench.code_digest import code_of  # This imports torch, which tables do not need.
+
     return record.code != code_of(record.method, bool(record.settings["pretrain_epochs"]))["files"]
 
 

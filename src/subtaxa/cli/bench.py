@@ -123,16 +123,14 @@ def _run(options: argparse.Namespace) -> None:
     for job in jobs:
         settings_of(job, datasets[job.dataset])  # Report every mistake before the first hour of work.
     root = Path(options.runs)
-    left = _run_all(jobs, options, datasets, root, progress)
-    if options.all and options.budget == "short" and not left and not options.limit:
+    _run_all(jobs, options, datasets, root, progress)
+    if options.all and jobs[0].variant == "short":
         more = [job for job in closer_look(read_all(root), options.budget) if job.method not in options.skip]
         _run_all(more, options, datasets, root, progress)
 
 
-def _run_all(
-    jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, root: Path, progress: Progress
-) -> list[Job]:
-    """Run the jobs in order. Returns those that are still without a record."""
+def _run_all(jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, root: Path, progress: Progress) -> None:
+    """Run the jobs in order."""
     from subtaxa.bench.records import missing
     from subtaxa.bench.running import run
 
@@ -154,7 +152,6 @@ def _run_all(
         say(_score_line(job, record) if record else f"{job}: skipped, another process is running it")
     if not todo and jobs:
         say(f"all {len(jobs)} runs are finished; see {root}")
-    return missing(jobs, root, options.renew)
 
 
 def _choose_rate(job: Job, options: argparse.Namespace, datasets: _Datasets, root: Path, progress: Progress) -> None:
