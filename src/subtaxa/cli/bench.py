@@ -120,9 +120,13 @@ def _run(options: argparse.Namespace) -> None:
     from subtaxa.bench.records import read_all
     from subtaxa.bench.running import settings_of
 
-    for job in jobs:
-        settings_of(job, datasets[job.dataset])  # Report every mistake before the first hour of work.
     root = Path(options.runs)
+    for job in jobs:  # Report every mistake before the first hour of work.
+        settings_of(job, datasets[job.dataset])
+        if not options.data and _lacks_rate(job, root):
+            raise InputError(
+                f"the learning rate of {job.method} is chosen on HWU64: give --data FOLDER or --learning-rate X"
+            )
     _run_all(jobs, options, datasets, root, progress)
     if options.all and jobs[0].variant == "short":
         more = [job for job in closer_look(read_all(root), options.budget) if job.method not in options.skip]
@@ -140,7 +144,7 @@ def _run_all(jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, 
             progress.say(f"run {todo.index(job) + 1} of {len(todo)}: {job}")
         try:
             if job in todo:
-                _choose_rate(job, options, datasets, root, progress)
+                _choose_rate(job, datasets, root, progress)
             record = run(
                 job, datasets[job.dataset], root, progress, command, not options.no_curves, renew=options.renew
             )
@@ -154,20 +158,13 @@ def _run_all(jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, 
         say(f"all {len(jobs)} runs are finished; see {root}")
 
 
-def _choose_rate(job: Job, options: argparse.Namespace, datasets: _Datasets, root: Path, progress: Progress) -> None:
+def _choose_rate(job: Job, datasets: _Datasets, root: Path, progress: Progress) -> None:
     """Choose the learning rate of the job's method within its budget, unless that was done before."""
-    from subtaxa.bench.learning_rates import DATASET, choose_rate, chosen_rate
-    from subtaxa.bench.paper.plan import CHEAP
+    from subtaxa.bench.learning_rates import DATASET, choose_rate
     from subtaxa.bench.running import unresolved_settings
 
-    if job.budget is None or job.method in CHEAP or "learning_rate" in job.changes:
+    if job.budget is None or not _lacks_rate(job, root):
         return
-    if chosen_rate(root, job.budget, job.method) is not None:
-        return
-    if not options.data:
-        raise InputError(
-            f"the learning rate of {job.method} is chosen on HWU64: give --data FOLDER, or a rate with --learning-rate"
-        )
     data = datasets[DATASET]
     chosen = choose_rate(
         root,
@@ -179,6 +176,15 @@ def _choose_rate(job: Job, options: argparse.Namespace, datasets: _Datasets, roo
         progress,
     )
     say(f"{job.method}, budget {job.budget}: learning rate {chosen.rate:g} (agreement {chosen.agreement:.3f})")
+
+
+def _lacks_rate(job: Job, root: Path) -> bool:
+    from subtaxa.bench.learning_rates import chosen_rate
+    from subtaxa.bench.paper.plan import CHEAP
+
+    if job.budget is None or job.method in CHEAP or "learning_rate" in job.changes:
+        return False
+    return chosen_rate(root, job.budget, job.method) is None
 
 
 def _score_line(job: Job, record: Record) -> str:
