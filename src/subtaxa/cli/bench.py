@@ -135,6 +135,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _run_all(jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, root: Path, progress: Progress) -> None:
     """Run the jobs in order."""
+    from subtaxa.bench.paper.plan import CHEAP
     from subtaxa.bench.records import missing
     from subtaxa.bench.running import run
 
@@ -145,9 +146,8 @@ def _run_all(jobs: list[Job], options: argparse.Namespace, datasets: _Datasets, 
         try:
             if job in todo:
                 _choose_rate(job, datasets, root, progress)
-            record = run(
-                job, datasets[job.dataset], root, progress, command, not options.no_curves, renew=options.renew
-            )
+            curves = not options.no_curves and job.method not in CHEAP  # Rows without training have no curve.
+            record = run(job, datasets[job.dataset], root, progress, command, curves, renew=options.renew)
         except SubtaxaError as error:
             if not options.all:
                 raise
