@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> None:
                 f"the learning rate of {job.method} is chosen on HWU64: give --data FOLDER or --learning-rate X"
             )
     _run_all(jobs, options, datasets, root, progress)
-    if options.all and jobs[0].variant == "short":
+    if options.all and any(job.variant == "short" for job in jobs):
         more = [job for job in closer_look(read_all(root), options.budget) if job.method not in options.skip]
         _run_all(more, options, datasets, root, progress)
 
