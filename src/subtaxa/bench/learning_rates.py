@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from torch import Tensor
 from subtaxa.bench.budgets import budget_of
 from subtaxa.bench.code_digest import code_of
 from subtaxa.bench.datasets import Ints, Part
+from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.lexical import lexical_features
+from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods.base import TrainingData
 from subtaxa.runtime.atomic_files import write_whole
@@ -41,6 +44,8 @@ NEAREST = 10
 # Agreements that differ by less are equal: this is about the standard error over the queries.
 TOLERANCE = 0.005
 FOLDER = "learning-rates"
+# Tokens of the most recent trial; the next one often needs the same.
+_latest: dict[Any, tuple[Tokens, Tokens]] = {}
 
 
 @dataclass(frozen=True)
@@ -121,26 +126,39 @@ def run_trial(texts: Sequence[str], codes: Ints, n_categories: int, settings: Se
     order = np.random.default_rng(0).permutation(len(texts))
     n_queries = min(QUERIES, len(texts) // 3)
     sample, queries = np.sort(order[n_queries:][:SAMPLE]), np.sort(order[:n_queries])
-    settings = settings.for_data([texts[i] for i in sample])
+    known, new = (tuple(texts[i] for i in rows) for rows in (sample, queries))
+    settings = settings.for_data(known)
     labels = torch.from_numpy(np.unique(codes, return_inverse=True)[1].astype(np.int64))  # (N,)
     encoder = encoder_for(settings)
-    with progress.step("Reading all texts with the encoder", 2 * (len(sample) + n_queries)) as step:
-        tokens, query_tokens = (
-            encoder.cache_frozen(encoder.tokenise([texts[i] for i in rows], step.advance), step.advance)
-            for rows in (sample, queries)
-        )
-    lexical = torch.from_numpy(lexical_features([texts[i] for i in sample])[0])
+    tokens, new_tokens = _read(known, new, settings, encoder, progress)
+    lexical = torch.from_numpy(lexical_features(known)[0])
     data = TrainingData(tokens, labels[sample], int(labels.max()) + 1, n_categories, lexical=lexical)
     try:
         history, learner = train(encoder, data, settings, 0, progress)
-        features, new = encoder.features(tokens), encoder.features(query_tokens)  # (N, D), (n, D)
+        features, new_features = encoder.features(tokens), encoder.features(new_tokens)  # (N, D), (n, D)
     except NotFinite:
         return Trial(settings.learning_rate, 0.0, None)
     batch = encoder.batch(tokens, torch.arange(min(len(sample), settings.batch_size)))
     with torch.no_grad():
         parts = learner.loss(batch).keys()  # The history has these names among others.
     loss = sum(history[-1][name] for name in parts)
-    return Trial(settings.learning_rate, agreement(new, labels[queries], features, labels[sample]), round(loss, 5))
+    found = agreement(new_features, labels[queries], features, labels[sample])
+    return Trial(settings.learning_rate, found, round(loss, 5))
+
+
+def _read(
+    known: tuple[str, ...], new: tuple[str, ...], settings: Settings, encoder: Encoder, progress: Progress
+) -> tuple[Tokens, Tokens]:
+    """The tokens of both samples with the output of the frozen layers, kept for the next trial."""
+    key = known, new, settings.encoder, settings.pooling, settings.max_tokens, encoder.n_frozen_layers
+    if key not in _latest:
+        _latest.clear()
+        with progress.step("Reading the sample with the encoder", 2 * (len(known) + len(new))) as step:
+            tokens, new_tokens = (
+                encoder.cache_frozen(encoder.tokenise(some, step.advance), step.advance) for some in (known, new)
+            )
+        _latest[key] = tokens, new_tokens
+    return _latest[key]
 
 
 def agreement(queries: Tensor, query_labels: Tensor, rows: Tensor, labels: Tensor) -> float:
