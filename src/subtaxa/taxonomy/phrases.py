@@ -54,6 +54,8 @@ class Phrases:
     units: Ints  # (V, MAX_CHARACTERS) the words of each phrase, then -1
     counts: csr_matrix  # (P, V) the number of texts with the phrase
     word_counts: csr_matrix  # (P, words) the number of texts with the word
+    contains: csr_matrix  # (n, words) 1 for the words of each text
+    typical: NDArray[np.bool_]  # (V,) whether a typical text contains the phrase
 
     @cached_property
     def length(self) -> Ints:
@@ -75,36 +77,49 @@ class Phrases:
         return text
 
 
-def count_phrases(texts: Sequence[str], parts: Ints, n_parts: int) -> Phrases:
-    """Count all phrases of the texts, once per text. `parts` (n,) has the part of each text."""
+def count_phrases(
+    texts: Sequence[str], parts: Ints, n_parts: int, typical: NDArray[np.bool_] | None = None
+) -> Phrases:
+    """Count the phrases of the texts, once per text. `parts` (n,) has the part of each text.
+
+    Among many texts, a phrase must occur in two of them. In `typical` texts (n,), it is enough that each of its words
+    does.
+    """
     corpus = _read(texts)
     fewest = 2 if len(texts) >= MANY_TEXTS else 1
+    is_typical = (np.zeros(len(texts), dtype=np.bool_) if typical is None else typical)[corpus.owner]  # (T,)
+    words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
+    known = np.bincount(words[:, 1], minlength=len(corpus.words)) >= fewest
     units, rows, columns = [np.empty((0, MAX_CHARACTERS), dtype=np.int64)], [], []
-    runs, n_phrases = _Runs.of(corpus), 0
+    runs, n_phrases = _Runs.of(corpus).known(corpus, known, 1), 0
+    from_typical = [np.empty(0, dtype=np.bool_)]
     for length in range(1, MAX_CHARACTERS + 1):
-        runs = runs.longer(corpus, length) if length > 1 else runs
+        runs = runs.longer(corpus, length).known(corpus, known, length) if length > 1 else runs
         if not len(runs.start):
             break
         _, first, code = np.unique(runs.code, return_index=True, return_inverse=True)
         pairs = _pairs(corpus.owner[runs.start], code, len(first))  # texts and phrases
-        kept = np.bincount(pairs[:, 1], minlength=len(first)) >= fewest
+        shown = np.bincount(code, is_typical[runs.start], len(first)) > 0
+        kept = (np.bincount(pairs[:, 1], minlength=len(first)) >= fewest) | shown
         new = np.cumsum(kept) - 1  # the numbers of the phrases that are kept
         some = np.full((int(kept.sum()), MAX_CHARACTERS), -1, dtype=np.int64)
         some[:, :length] = corpus.ids[runs.start[first[kept]][:, None] + np.arange(length)]
         units.append(some)
+        from_typical.append(shown[kept])
         pairs = pairs[kept[pairs[:, 1]]]
         rows.append(parts[pairs[:, 0]])
         columns.append(new[pairs[:, 1]] + n_phrases)
         n_phrases += len(some)
-        # A rare phrase has no frequent extension.
+        # The beginning of a phrase that is kept is kept.
         runs = replace(runs, code=new[code]).select(kept[code])
-    words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
     return Phrases(
         words=corpus.words,
         shown=corpus.shown,
         units=np.concatenate(units),
         counts=_table(rows, columns, (n_parts, n_phrases)),
         word_counts=_table([parts[words[:, 0]]], [words[:, 1]], (n_parts, len(corpus.words))),
+        contains=_table([words[:, 0]], [words[:, 1]], (len(texts), len(corpus.words))),
+        typical=np.concatenate(from_typical),
     )
 
 
@@ -135,6 +150,10 @@ class _Runs:
         characters = runs.characters + corpus.size[corpus.ids[end]] + gap
         longer = _Runs(runs.start, runs.code * len(corpus.words) + corpus.ids[end], characters)
         return longer.select(characters <= MAX_LENGTH)
+
+    def known(self, corpus: _Corpus, known: NDArray[np.bool_], length: int) -> _Runs:
+        """The occurrences whose last word is known."""
+        return self.select(known[corpus.ids[self.start + length - 1]])
 
     def select(self, kept: NDArray[np.bool_]) -> _Runs:
         """Some of the occurrences."""
