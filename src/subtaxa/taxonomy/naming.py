@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
 from subtaxa.runtime.arrays import Floats, Ints
-from subtaxa.taxonomy.function_words import function_words
 from subtaxa.taxonomy.nodes import Nodes
 from subtaxa.taxonomy.phrase_space import Embed, Judge, Space
 from subtaxa.taxonomy.phrases import Phrases, count_phrases
@@ -33,13 +32,13 @@ TYPICAL = 8
 # Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
 MIN_SHARE = 0.02
 ENOUGH_TEXTS = 10
-# A function word may begin or end a name if it is this many times as frequent as in the node and its competitors
-# together ("turn off"), and occurs in at least this share of the texts.
-MIN_LIFT, MIN_END_SHARE = 2.0, 0.25
+# A function word may begin or end a name if it is this many times as frequent as in the node's competitors on average
+# ("turn off"), and occurs in at least this share of the node's texts.
+MIN_LIFT, MIN_END_SHARE = 4.0, 0.4
 # The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
-CONFUSION, TEMPERATURE = 1.0, 0.05
-FREQUENCY, MORE_ELSEWHERE = 0.01, 0.05
-ONE_WORD, FUNCTION_WORD, STRONG, FRAGMENT = 0.1, 0.03, 0.7, 0.05
+CONFUSION, TEMPERATURE = 1.0, 0.1
+FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.02, 0.05
+ONE_WORD, LONG, FUNCTION_WORD, WHOLE, FRAGMENT = 0.15, 0.02, 0.04, 0.06, 0.05
 # A phrase is a fragment if this share of its occurrences, and there are at least so many, are in a longer candidate.
 MOSTLY, MIN_FRAGMENT = 0.7, 3
 # Added to shares, so that phrases absent from a competitor can be compared.
@@ -82,14 +81,14 @@ def name_nodes(
     """
     space = None if embed is None or features is None or not len(texts) else Space.of(features, parts, nodes)
     typical = None if space is None else space.typical_texts(TYPICAL)
-    phrases = count_phrases(texts, parts, nodes.n_parts, typical)
+    phrases = count_phrases(texts, parts, nodes.part_labels, typical)
     corpus = _Corpus(phrases, np.bincount(parts, minlength=nodes.n_parts), nodes)
     chosen = list(range(len(nodes))) if wanted is None else sorted(wanted)
     by_words = None if space is None else space.judge_by_words(phrases)
     found = {node: corpus.candidates(node, by_words) for node in chosen}
     judge = None
     if space is not None and embed is not None:
-        judge = space.judge_by_encoder([found[node].phrases for node in chosen], phrases, embed, MAX_EMBEDDED)
+        judge = space.judge_by_both([found[node].phrases for node in chosen], phrases, embed, by_words, MAX_EMBEDDED)
     names = [""] * len(nodes)
     # Large nodes choose first. Equal ones are told apart by their number.
     for node in sorted(chosen, key=lambda node: (-corpus.sizes[node], node)):
@@ -123,15 +122,17 @@ class _Corpus:
         per_text = diags(1.0 / np.maximum(self.sizes, 1))
         self.shares: csr_matrix = (per_text @ (nodes.covers @ phrases.counts)).tocsr()  # (G, V)
         self.word_shares: csr_matrix = (per_text @ (nodes.covers @ phrases.word_counts)).tocsr()  # (G, words)
-        self.is_function = function_words(phrases, part_sizes, nodes.part_labels)
+        self.is_function = phrases.is_function
         units, padding = phrases.units, phrases.units < 0  # (V, MAX_CHARACTERS)
         self.n_function = (self.is_function[units] & ~padding).sum(1) if len(units) else np.empty(0, dtype=np.int64)
         self.n_content = phrases.length - self.n_function
         self.first = units[:, 0]
         self.last = units[np.arange(len(units)), phrases.length - 1]
         # A single character of a script without spaces is seldom a word.
+        letter = np.array([len(word) == 1 for word in phrases.words], dtype=bool)
         self.is_one = np.where(phrases.spaceless[self.first] if len(units) else False, phrases.length, 2) == 1
-        self.is_one |= (phrases.length == 1) & np.array([len(w) == 1 for w in phrases.words], dtype=bool)[self.first]
+        self.is_one |= (phrases.length == 1) & letter[self.first]
+        self.is_letter = letter & ~phrases.spaceless
 
     def candidates(self, node: int, judge: Judge | None) -> _Candidates:
         """The best phrases of a node by their words. Without a judge, those with the highest class-based TF-IDF."""
@@ -168,8 +169,9 @@ class _Corpus:
         score = FREQUENCY * np.log(np.maximum(share, 1e-9))
         score += MORE_ELSEWHERE * np.minimum(np.log((share + SMOOTH) / (elsewhere + SMOOTH)), 0.0)
         n_strong = self.phrases.length[ids] - candidates.n_weak
-        n_function = self.n_function[ids] - (n_strong - self.n_content[ids]) * (1 - STRONG)
-        score -= ONE_WORD * (n_strong <= 1) + FUNCTION_WORD * n_function
+        n_words = np.where(self.phrases.spaceless[self.first[ids]], n_strong / 2, n_strong)
+        score -= ONE_WORD * (n_strong <= 1) + LONG * np.maximum(n_words - 3, 0) + FUNCTION_WORD * self.n_function[ids]
+        score += WHOLE * self.phrases.whole[ids] + WORD_FREQUENCY * self._words_are_frequent(node, ids)
         if judge is None or not len(ids):
             return score + candidates.tfidf / max(float(candidates.tfidf.max(initial=0.0)), 1e-9)
         cosines = judge.cosines(ids, np.concatenate([[node], children, others]))  # (m, 1 + children + others)
@@ -215,6 +217,13 @@ class _Corpus:
                 break
         return tuple(kept)
 
+    def _words_are_frequent(self, node: int, ids: Ints) -> Scores:
+        """The mean logarithm (m,) of the share of the node's texts that contain a content word of each phrase."""
+        share = np.log(np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel() + SMOOTH)
+        units = self.phrases.units[ids]  # (m, MAX_CHARACTERS)
+        counts = (units >= 0) & ~self.is_function[units]
+        return np.asarray((share[units] * counts).sum(1) / np.maximum(counts.sum(1), 1))
+
     def _glued(self, phrase: int) -> bool:
         return bool(self.phrases.spaceless[self.first[phrase]])
 
@@ -235,8 +244,12 @@ class _Corpus:
     def _may_end(self, node: int) -> Mask:
         """Which words may begin or end a name of the node."""
         share = np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel()
-        lift = share / np.maximum(self._average(self.word_shares, node), 1e-9)
-        return ~self.is_function | ((lift >= MIN_LIFT) & (share >= MIN_END_SHARE))
+        others = self.nodes.competitors(node)
+        if not len(others):
+            return ~self.is_function & ~self.is_letter
+        elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
+        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_END_SHARE)
+        return (~self.is_function | tells) & ~self.is_letter
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

@@ -63,14 +63,20 @@ class Space:
         """A judge that knows all phrases by their words."""
         return _ByWords(phrases, word_vectors(phrases.contains, self.features), self.centroids)
 
-    def judge_by_encoder(self, lists: Sequence[Ints], phrases: Phrases, embed: Embed, most: int) -> Judge | None:
-        """A judge that embeds the phrases of some lists. Long lists are cut so that at most `most` are embedded."""
-        if not any(map(len, lists)):
-            return None
-        length = max(map(len, lists))
+    def judge_by_both(
+        self, lists: Sequence[Ints], phrases: Phrases, embed: Embed, by_words: Judge, most: int
+    ) -> Judge:
+        """A judge that embeds the phrases of some lists, and asks the judge by words too.
+
+        The encoder knows the language and the words know the corpus; their mean is better than each of them. Long lists
+        are cut so that at most `most` phrases are embedded.
+        """
+        length = max(map(len, lists), default=0)
+        if not length:
+            return by_words
         while len(ids := np.unique(np.concatenate([some[:length] for some in lists]))) > most and length > 1:
             length = max(1, int(length * 0.8))
-        return _ByEncoder(ids, unit(embed([phrases.text(int(i)) for i in ids])), self.centroids)
+        return _ByBoth(ids, unit(embed([phrases.text(int(i)) for i in ids])), self.centroids, by_words)
 
 
 @dataclass(frozen=True)
@@ -93,13 +99,15 @@ class _ByWords:
 
 
 @dataclass(frozen=True)
-class _ByEncoder:
+class _ByBoth:
     phrases: Ints  # (v,) sorted
     vectors: Floats  # (v, D)
     centroids: Floats  # (G, D)
+    by_words: Judge
 
     def cosines(self, phrases: Ints, nodes: Ints) -> Scores:
         """Phrases that were not embedded have -1 everywhere."""
         place = np.searchsorted(self.phrases, phrases).clip(max=len(self.phrases) - 1)
-        known = self.phrases[place] == phrases
-        return np.where(known[:, None], self.vectors[place].astype(np.float64) @ self.centroids[nodes].T, -1.0)
+        known = (self.phrases[place] == phrases)[:, None]
+        cosines = self.vectors[place].astype(np.float64) @ self.centroids[nodes].T  # (m, g)
+        return np.where(known, (cosines + self.by_words.cosines(phrases, nodes)) / 2, -1.0)

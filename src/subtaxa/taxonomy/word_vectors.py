@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, diags
 from subtaxa.runtime.arrays import Floats
 
 # The penalty on the length of a vector, in texts. Rare words have short vectors.
-RIDGE = 1.0
+RIDGE = 20.0
 STEPS = 12
 
 
