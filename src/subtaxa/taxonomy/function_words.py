@@ -36,9 +36,7 @@ MIN_SHARE = 0.004
 EVEN, FEW_PARTS = 0.25, 0.5
 
 
-def function_words(
-    words: Sequence[str], counts: csr_matrix, part_sizes: Ints, part_labels: Ints
-) -> NDArray[np.bool_]:
+def function_words(words: Sequence[str], counts: csr_matrix, part_sizes: Ints, part_labels: Ints) -> NDArray[np.bool_]:
     """Which words of the corpus are function words. `counts` (P, words) has the number of texts with each word.
 
     A word is evenly spread if its perplexity over parts, and over labels if there are several, is near the number of

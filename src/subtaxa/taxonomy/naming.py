@@ -87,7 +87,7 @@ def name_nodes(
     by_words = None if space is None else space.judge_by_words(phrases)
     found = {node: corpus.candidates(node, by_words) for node in chosen}
     judge = None
-    if space is not None and embed is not None:
+    if space is not None and embed is not None and by_words is not None:
         judge = space.judge_by_both([found[node].phrases for node in chosen], phrases, embed, by_words, MAX_EMBEDDED)
     names = [""] * len(nodes)
     # Large nodes choose first. Equal ones are told apart by their number.

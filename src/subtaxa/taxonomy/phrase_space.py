@@ -63,9 +63,7 @@ class Space:
         """A judge that knows all phrases by their words."""
         return _ByWords(phrases, word_vectors(phrases.contains, self.features), self.centroids)
 
-    def judge_by_both(
-        self, lists: Sequence[Ints], phrases: Phrases, embed: Embed, by_words: Judge, most: int
-    ) -> Judge:
+    def judge_by_both(self, lists: Sequence[Ints], phrases: Phrases, embed: Embed, by_words: Judge, most: int) -> Judge:
         """A judge that embeds the phrases of some lists, and asks the judge by words too.
 
         The encoder knows the language and the words know the corpus; their mean is better than each of them. Long lists

@@ -32,7 +32,7 @@ def word_vectors(contains: csr_matrix, features: Floats) -> Floats:
         vectors += step * direction
         residual -= step * image
         new = _squares(residual)
-        direction = residual + new / np.maximum(size, 1e-12) * direction
+        direction = (residual + new / np.maximum(size, 1e-12) * direction).astype(np.float32)
         size = new
     return vectors
 
