@@ -32,9 +32,11 @@ TYPICAL = 8
 # Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
 MIN_SHARE = 0.02
 ENOUGH_TEXTS = 10
-# A function word may begin or end a name if it is this many times as frequent as in the node's competitors on average
-# ("turn off"), and occurs in at least this share of the node's texts.
-MIN_LIFT, MIN_END_SHARE = 4.0, 0.4
+# A function word says something if it is this many times as frequent as in the node's competitors on average ("turn
+# off"), and occurs in at least this share of the node's texts.
+MIN_LIFT, MIN_STRONG_SHARE = 4.0, 0.4
+# It may then begin or end a name if this share of its occurrences begin or end a sentence, or if most texts have it.
+MIN_BORDER, CERTAIN = 0.15, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
 CONFUSION, TEMPERATURE = 1.0, 0.1
 FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.02, 0.05
@@ -141,15 +143,16 @@ class _Corpus:
         order = np.argsort(ids)
         ids, share = ids[order], share[order]
         average = self._average(self.shares, node)[ids]
-        ends, units = self._may_end(node), self.phrases.units[ids]
-        n_weak = (~ends[units] & (units >= 0)).sum(1)
+        units = self.phrases.units[ids]
+        strong, may_begin, may_end = self._strong_words(node)
+        n_weak = (~strong[units] & (units >= 0)).sum(1)
         n_strong = self.phrases.length[ids] - n_weak
         length = 1.0 + 0.4 * np.clip(n_strong - 1, 0, 2)
         tfidf = share * np.log1p(1.0 / np.maximum(average, 1e-9)) * length
         size, n_content = float(self.sizes[node]), self.n_content[ids]
         often = share * size >= (max(2.0, MIN_SHARE * size) if size >= ENOUGH_TEXTS else 1.0) - 1e-6
         often |= self.phrases.typical[ids]
-        tidy = ends[self.first[ids]] & ends[self.last[ids]] & ~self.is_one[ids]
+        tidy = may_begin[self.first[ids]] & may_end[self.last[ids]] & ~self.is_one[ids]
         # In a small node, frequencies do not show that function words alone say something.
         tidy &= (n_content > 0) | ((n_strong > 1) & (size >= ENOUGH_TEXTS))
         for kept in (tidy & often, tidy, often & (n_content > 0) & ~self.is_one[ids]):
@@ -241,15 +244,18 @@ class _Corpus:
         group = np.append(self.nodes.competitors(node), node)
         return np.asarray(table[group].mean(0), dtype=np.float64).ravel()
 
-    def _may_end(self, node: int) -> Mask:
-        """Which words may begin or end a name of the node."""
+    def _strong_words(self, node: int) -> tuple[Mask, Mask, Mask]:
+        """Content words, and function words that tell the node from its competitors; which may begin and end a name."""
         share = np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel()
-        others = self.nodes.competitors(node)
+        others, content = self.nodes.competitors(node), ~self.is_function
         if not len(others):
-            return ~self.is_function & ~self.is_letter
+            return content, content & ~self.is_letter, content & ~self.is_letter
         elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
-        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_END_SHARE)
-        return (~self.is_function | tells) & ~self.is_letter
+        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE)
+        at_border = [
+            tells & ((p >= MIN_BORDER) | (share >= CERTAIN)) for p in (self.phrases.opening, self.phrases.closing)
+        ]
+        return content | tells, *((content | fits) & ~self.is_letter for fits in at_border)
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

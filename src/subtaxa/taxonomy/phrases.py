@@ -59,6 +59,8 @@ class Phrases:
     word_counts: csr_matrix  # (P, words) the number of texts with the word
     contains: csr_matrix  # (n, words) 1 for the words of each text
     is_function: NDArray[np.bool_]  # (words,)
+    opening: NDArray[np.float64]  # (words,) the share of a word's occurrences with nothing directly before it
+    closing: NDArray[np.float64]  # (words,) … and with nothing directly after it
     typical: NDArray[np.bool_]  # (V,) whether a typical text contains the phrase
     whole: NDArray[np.float64]  # (V,) the share of its two ends at which a function word or nothing follows
 
@@ -130,6 +132,8 @@ def count_phrases(
         word_counts=word_counts,
         contains=_table([words[:, 0]], [words[:, 1]], (len(texts), len(corpus.words))),
         is_function=is_function,
+        opening=corpus.share_of_words(~corpus.follows),
+        closing=corpus.share_of_words(~corpus.goes_on),
         typical=np.concatenate(from_typical),
         whole=np.concatenate(whole),
     )
@@ -199,11 +203,21 @@ class _Corpus:
     owner: Ints  # (T,) the text
     follows: NDArray[np.bool_]  # (T,) whether the unit directly follows the one before it
 
+    @property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """Whether another unit directly follows (T,)."""
+        return np.append(self.follows[1:], False)[: len(self.ids)]
+
+    def share_of_words(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The share of the occurrences of each word that are chosen (T,)."""
+        n = len(self.words)
+        return np.bincount(self.ids, chosen, n) / np.maximum(np.bincount(self.ids, minlength=n), 1)
+
     def borders(self, is_function: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """After which units (T,), and before which, there is a function word or nothing."""
         function = is_function[self.ids]
-        goes_on = np.append(self.follows[1:], False)
-        return ~goes_on | np.append(function[1:], True), ~self.follows | np.append(True, function[:-1])
+        after, before = np.append(function[1:], True), np.append(True, function[:-1])
+        return (~self.goes_on | after[: len(function)]), (~self.follows | before[: len(function)])
 
 
 def _read(texts: Sequence[str]) -> _Corpus:
