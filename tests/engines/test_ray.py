@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -141,30 +140,32 @@ def test_files_are_assigned_by_partition_and_finished_partitions_are_kept(
     from subtaxa.engines import ray_assign
 
     monkeypatch.setattr(ray_assign, "PARTITION_ROWS", 60)
-    out, pattern = tmp_path / "assigned", f"{corpus}/**/*.parquet"
-    files = [out / f"{name}.parquet" for name in ("a-00000", "a-00002", "b-00000", "more/a-00000")]
-    partitions = ray_assign.plan(pattern, out, "text", None)
-    assert [Path(partition.out) for partition in partitions] == files
-    ray_assign._open(out, ray_assign._identity(run[0], "text", None), overwrite=False)
-    worker = ray_assign._AssignPartition(str(run[0]), "text", None)
-    finished = (0, 3)  # An earlier run was stopped after these partitions.
-    for i in finished:
-        assert worker(asdict(partitions[i])) == {"rows": partitions[i].rows, "error": ""}
-    times = {i: files[i].stat().st_mtime_ns for i in finished}
-
-    command = ["assign", str(run[0]), pattern, "--text", "text", "--out", str(out), "--quiet"]
+    out = tmp_path / "assigned"
+    command = ["assign", str(run[0]), f"{corpus}/**/*.parquet", "--text", "text", "--out", str(out), "--quiet"]
     command += ["--engine", "ray", "--workers", "2"]
-    capsys.readouterr()
     assert main(command) == 0
-    assert "90 texts assigned" in (said := capsys.readouterr().out)
-    assert "(partitions that an earlier run had finished: 2)" in said
+    assert "240 texts assigned" in capsys.readouterr().out
+    names = ["a-00000", "a-00002", "b-00000", "more/a-00000"]
+    files = [out / f"{name}.parquet" for name in names]
     assert sorted(out.rglob("*.parquet")) == sorted(files)
-    assert {i: files[i].stat().st_mtime_ns for i in finished} == times
     found = pd.concat(map(pd.read_parquet, files), ignore_index=True)
     assert found["number"].tolist() == list(range(240))
     here = tmp_path / "here.parquet"
-    assert main(["assign", str(run[0]), str(corpus / "b.parquet"), "--text", "text", "--out", str(here)]) == 0
-    pd.testing.assert_frame_equal(pd.read_parquet(files[2]), pd.read_parquet(here), atol=1e-3)
+    assert main(["assign", str(run[0]), str(corpus / "more/a.parquet"), "--text", "text", "--out", str(here)]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(files[3]), pd.read_parquet(here), atol=1e-3)
+
+    times = [file.stat().st_mtime_ns for file in files]
+    files[1].unlink()
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "40 texts assigned" in (said := capsys.readouterr().out)
+    assert "(partitions that an earlier run had finished: 3)" in said
+    assert [file.stat().st_mtime_ns == time for file, time in zip(files, times, strict=True)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     assert "another run or other columns" in refused(capsys, [*command, "--label", "label"])
 
 
