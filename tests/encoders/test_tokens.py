@@ -76,6 +76,23 @@ def test_batches_by_length_are_full() -> None:
     assert [len(b) for b in packed(*[5] * 10).batches_by_length(20)] == [4, 4, 2]
 
 
+def test_texts_with_the_same_tokens_are_encoded_once() -> None:
+    tokens = packed(2, 3, 2, 1)
+    ids = tokens.ids.clone()
+    ids[5:7] = ids[0:2]  # The third text has the tokens of the first.
+    again = Tokens(ids, tokens.ordinary, tokens.offsets, PAD)
+    first, kind = again.distinct
+    assert first.tolist() == [0, 1, 3]
+    assert kind.tolist() == [0, 1, 0, 2]
+    assert sorted(torch.cat(again.batches_by_length()).tolist()) == [0, 1, 3]
+    rows = torch.tensor([[1.0], [2.0], [-9.0], [4.0]])
+    assert again.copied_to_duplicates(rows).ravel().tolist() == [1.0, 2.0, 1.0, 4.0]
+    states = torch.arange(8.0)[:, None].clone()
+    again.copy_states_to_duplicates(states)
+    assert states.ravel().tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 7.0]
+    assert tokens.copied_to_duplicates(rows) is rows
+
+
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_shuffled_batches_hold_each_text_once(size: int) -> None:
     tokens = packed(*random_lengths(150))

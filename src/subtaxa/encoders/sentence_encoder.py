@@ -268,6 +268,8 @@ class SentenceEncoder:
             where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
             states[where[mask]] = self.frozen_states(batch).cpu()[mask]
             advance(len(index))
+        tokens.copy_states_to_duplicates(states)
+        advance(len(tokens) - len(tokens.distinct[0]))
         return Tokens(tokens.ids, tokens.ordinary, tokens.offsets, tokens.pad_id, states)
 
     @torch.no_grad()
@@ -291,6 +293,8 @@ class SentenceEncoder:
             advance(len(index))
         tower.train(training)
         processes.all_gather_rows(out, batches)
+        out = tokens.copied_to_duplicates(out)
+        advance(len(tokens) - len(tokens.distinct[0]))
         check_rows(out)
         return out
 

@@ -5,12 +5,16 @@ N texts, B texts in a batch, L tokens in its longest text, T tokens in all texts
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from subtaxa.runtime.arrays import distinct
 
 # The number of tokens that a CPU encodes at a time. Their states fit into its cache. Larger batches are up to twice as
 # slow.
@@ -18,6 +22,9 @@ CPU_BATCH_TOKENS = 512
 
 # Shuffled texts are sorted by length within pools of this many batches.
 POOL_BATCHES = 32
+
+# The number of texts whose states are copied at a time.
+COPIED_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,32 @@ class Tokens:
         """The number of tokens of each text."""
         return self.offsets.diff()  # (N,)
 
+    @cached_property
+    def distinct(self) -> tuple[Tensor, Tensor]:
+        """The positions of the first text of each kind (P,), and the kind of each text (N,).
+
+        Texts with the same tokens are of one kind, and are encoded once. Without duplicates, each text is a kind.
+        """
+        ids = self.ids.numpy()
+        first, kind = distinct(ids[begin:end].tobytes() for begin, end in itertools.pairwise(self.offsets.tolist()))
+        return torch.from_numpy(first), torch.from_numpy(kind)
+
+    def copied_to_duplicates(self, rows: Tensor) -> Tensor:
+        """A row for each text (N, ...), given rows of which only those of the first text of each kind are filled."""
+        first, kind = (index.to(rows.device) for index in self.distinct)
+        return rows if len(first) == len(self) else rows[first[kind]]
+
+    def copy_states_to_duplicates(self, states: Tensor) -> None:
+        """Fill in the states (T, D) of all texts, given those of the first text of each kind."""
+        first, kind = self.distinct
+        for duplicates in (first[kind] != torch.arange(len(self))).nonzero()[:, 0].split(COPIED_AT_ONCE):
+            lengths = self.lengths[duplicates]  # (B,)
+            within = torch.arange(int(lengths.sum())) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
+            target, source = (
+                self.offsets[i].repeat_interleave(lengths) + within for i in (duplicates, first[kind[duplicates]])
+            )
+            states[target] = states[source]
+
     def batch(self, index: Tensor) -> Batch:
         """The texts at the given positions (B,), padded to the longest of them."""
         lengths = self.lengths[index]  # (B,)
@@ -68,13 +101,14 @@ class Tokens:
         return Batch(index, ids, mask, self.ordinary[where] & mask, states)
 
     def batches_by_length(self, max_tokens: int = CPU_BATCH_TOKENS, max_texts: int = 256) -> list[Tensor]:
-        """Batches of bounded padded size that hold every text once, longest texts first. Encoding uses this order."""
-        lengths = self.lengths.numpy()
+        """Batches of bounded padded size that hold every distinct text once, longest texts first, for encoding."""
+        first = self.distinct[0]  # (P,)
+        lengths = self.lengths[first].numpy()
         order = np.argsort(-lengths, kind="stable")
         batches, start = [], 0
         while start < len(order):
             size = min(max_texts, max(1, max_tokens // int(lengths[order[start]])))
-            batches.append(torch.from_numpy(order[start : start + size].copy()))
+            batches.append(first[torch.from_numpy(order[start : start + size])])
             start += size
         return batches
 

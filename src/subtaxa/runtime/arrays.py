@@ -5,6 +5,8 @@ n texts, K categories, D dimensions.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
@@ -25,3 +27,10 @@ def means(features: Floats, assignment: Ints, k: int) -> tuple[NDArray[np.float6
     member = csr_matrix((ones, assignment, np.arange(n + 1)), shape=(n, k))  # Each row holds a single 1.
     sizes = np.bincount(assignment, minlength=k)
     return (member.T @ features).astype(np.float64) / np.maximum(sizes, 1)[:, None], sizes
+
+
+def distinct(keys: Iterable[Hashable]) -> tuple[Ints, Ints]:
+    """The position of the first key of each kind (P,), in order, and the kind of each key (N,)."""
+    numbers: dict[Hashable, int] = {}
+    kinds = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    return np.unique(kinds, return_index=True)[1].astype(np.int64), kinds
