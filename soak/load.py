@@ -131,7 +131,8 @@ def many_edits(commands: Commands, number: int) -> str:
     return (
         f"{number:,} edits in one session: {total:.0f} s; {1000 * sum(taken[:tenth]) / tenth:.1f} ms each in the first "
         f"tenth, {1000 * sum(taken[-tenth:]) / tenth:.1f} ms in the last; writing the tables at the end "
-        f"{finished:.1f} s; `rename` {opened[0]:.2f} s before and {opened[1]:.2f} s after; the log has {size / 1e6:.2f} MB"
+        f"{finished:.1f} s; `rename` {opened[0]:.2f} s before and {opened[1]:.2f} s after; the log has "
+        f"{size / 1e6:.2f} MB"
     )
 
 

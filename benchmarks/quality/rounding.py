@@ -1,6 +1,6 @@
 r"""Measure how much a result depends on the rounding of the processor and on the number of threads.
 
-    python benchmarks/quality/rounding.py [--data ../shared/data --dataset hwu64] >> research/measurements/rounding.jsonl
+    python benchmarks/quality/rounding.py >> research/measurements/rounding.jsonl
 
 The program runs `subtaxa discover` and `subtaxa recut --categories K` as real processes, once for each kind of
 processor in `PROCESSORS` and each number of threads. Variables of the environment make the libraries compute as on that
