@@ -16,7 +16,8 @@ def packed(*lengths: int, states: bool = False) -> Tokens:
     offsets = torch.tensor([0, *lengths]).cumsum(0)
     ordinary = torch.ones(len(ids), dtype=torch.bool)
     ordinary[offsets[:-1]] = False
-    return Tokens(ids, ordinary, offsets, PAD, torch.stack([ids, -ids], 1).float() if states else None)
+    tokens = Tokens(ids, ordinary, offsets, PAD)
+    return tokens.with_states(lambda empty, _: empty.copy_(torch.stack([ids, -ids], 1)), 2) if states else tokens
 
 
 def random_lengths(n: int, seed: int = 0) -> list[int]:
@@ -87,9 +88,12 @@ def test_texts_with_the_same_tokens_are_encoded_once() -> None:
     assert sorted(torch.cat(again.batches_by_length()).tolist()) == [0, 1, 3]
     rows = torch.tensor([[1.0], [2.0], [-9.0], [4.0]])
     assert again.copied_to_duplicates(rows).ravel().tolist() == [1.0, 2.0, 1.0, 4.0]
-    states = torch.arange(8.0)[:, None].clone()
-    again.copy_states_to_duplicates(states)
-    assert states.ravel().tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 7.0]
+    cached = again.with_states(lambda empty, _: empty.copy_(torch.arange(6.0)[:, None]), 1)
+    assert cached.starts is not None
+    assert cached.starts.tolist() == [0, 2, 0, 5]
+    states = cached.batch(torch.tensor([2, 3, 1])).states
+    assert states is not None
+    assert states[..., 0].tolist() == [[0.0, 1.0, 0.0], [5.0, 0.0, 0.0], [2.0, 3.0, 4.0]]
     assert tokens.copied_to_duplicates(rows) is rows
 
 

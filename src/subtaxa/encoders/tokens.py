@@ -6,6 +6,7 @@ N texts, B texts in a batch, L tokens in its longest text, T tokens in all texts
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,9 +23,6 @@ CPU_BATCH_TOKENS = 512
 
 # Shuffled texts are sorted by length within pools of this many batches.
 POOL_BATCHES = 32
-
-# The number of texts whose states are copied at a time.
-COPIED_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,8 @@ class Tokens:
     ordinary: Tensor  # (T,) bool
     offsets: Tensor  # (N + 1,) int64
     pad_id: int
-    states: Tensor | None = None  # (T, D) the cached output of the frozen layers
+    states: Tensor | None = None  # (t, D) the cached output of the frozen layers for the tokens of all distinct texts
+    starts: Tensor | None = None  # (N,) where the states of each text begin
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -79,16 +78,17 @@ class Tokens:
         first, kind = (index.to(rows.device) for index in self.distinct)
         return rows if len(first) == len(self) else rows[first[kind]]
 
-    def copy_states_to_duplicates(self, states: Tensor) -> None:
-        """Fill in the states (T, D) of all texts, given those of the first text of each kind."""
+    def with_states(self, fill: Callable[[Tensor, Tensor], None], dimensions: int) -> Tokens:
+        """The tokens with states. `fill` gets them empty (t, D), and where those of each text begin (N,).
+
+        Duplicates share their states, so t is the number of tokens of all distinct texts.
+        """
         first, kind = self.distinct
-        for duplicates in (first[kind] != torch.arange(len(self))).nonzero()[:, 0].split(COPIED_AT_ONCE):
-            lengths = self.lengths[duplicates]  # (B,)
-            within = torch.arange(int(lengths.sum())) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-            target, source = (
-                self.offsets[i].repeat_interleave(lengths) + within for i in (duplicates, first[kind[duplicates]])
-            )
-            states[target] = states[source]
+        lengths = self.lengths[first]  # (P,)
+        starts = (lengths.cumsum(0) - lengths)[kind]  # (N,)
+        states = torch.empty(int(lengths.sum()), dimensions)  # (t, D)
+        fill(states, starts)
+        return replace(self, states=states, starts=starts)
 
     def batch(self, index: Tensor) -> Batch:
         """The texts at the given positions (B,), padded to the longest of them."""
@@ -97,7 +97,10 @@ class Tokens:
         mask = columns < lengths[:, None]  # (B, L)
         where = (self.offsets[index][:, None] + columns).clamp_(max=len(self.ids) - 1)  # (B, L)
         ids = torch.where(mask, self.ids[where].long(), self.pad_id)
-        states = None if self.states is None else self.states[where] * mask[..., None]  # (B, L, D)
+        states = None
+        if self.states is not None and self.starts is not None:
+            where_states = (self.starts[index][:, None] + columns).clamp_(max=len(self.states) - 1)  # (B, L)
+            states = self.states[where_states] * mask[..., None]  # (B, L, D)
         return Batch(index, ids, mask, self.ordinary[where] & mask, states)
 
     def batches_by_length(self, max_tokens: int = CPU_BATCH_TOKENS, max_texts: int = 256) -> list[Tensor]:
