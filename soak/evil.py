@@ -63,17 +63,19 @@ class Evil:
         self.outside.mkdir()
         for command in ("recut", "ask"):  # The log then has edits of all kinds whose numbers a stranger may change.
             run(self.commands.all()[command](self.base))
-        self.category = self._category_of(4)
-        run(["move", str(self.base), "2", "3", "--to", self.category, "--quiet"])
+        row, self.category = self._to_move()
+        run(["move", str(self.base), row, "--to", self.category, "--quiet"])
         for name in ("config.json", "vocab.txt", "secret", "model.safetensors"):
             (self.outside / name).write_text('{"model_type": "bert"}')
         self.files = sorted(path.relative_to(self.base).as_posix() for path in self.base.rglob("*.json*"))
         self.arrays = sorted(path.relative_to(self.base).as_posix() for path in self.base.rglob("*.safetensors"))
 
-    def _category_of(self, row: int) -> str:
-        """The category of the text in a row."""
+    def _to_move(self) -> tuple[str, str]:
+        """The row of a text, and another category of its label."""
         with (self.base / "assignments.csv").open(newline="", encoding="utf-8") as file:
-            return next(line["category_id"] for line in csv.DictReader(file) if line["row"] == str(row))
+            lines = list(csv.DictReader(file))
+        pairs = ((one, other) for one in lines for other in lines if one["label"] == other["label"])
+        return next((a["row"], b["category_id"]) for a, b in pairs if a["category_id"] != b["category_id"])
 
     def mutate(self, run: Path, rng: random.Random) -> str:
         """Change one thing, and return a description."""
@@ -240,11 +242,11 @@ def _libraries() -> tuple[str, ...]:
     return tuple({os.path.abspath(path) for path in (*sys.path, sys.prefix, sys.base_prefix) if path})
 
 
-def campaign(folder: Path, encoder: str, mutations: int, seed: int) -> tuple[Counter[str], list[str]]:
+def campaign(folder: Path, encoder: str, mutations: int, seed: int, first: int = 0) -> tuple[Counter[str], list[str]]:
     """How often each command was run, and what went wrong."""
     evil, counts, wrong = Evil(folder, encoder), Counter[str](), []
     gc.freeze()  # A fork then copies less memory.
-    for number in range(mutations):
+    for number in range(first, first + mutations):
         command, what, trouble = evil.trial(number, random.Random(f"{seed} {number}"))
         counts[command] += 1
         if trouble:
@@ -256,6 +258,9 @@ def campaign(folder: Path, encoder: str, mutations: int, seed: int) -> tuple[Cou
 def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--mutations", type=int, default=5000, help="number of mutations (default: 5000)")
+    options.add_argument(
+        "--first", type=int, default=0, help="number of the first mutation, to run a part (default: 0)"
+    )
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
     from helpers.tiny_encoder import make_tiny_encoder
@@ -264,7 +269,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="subtaxa-evil-") as name:
         (Path(name) / "tiny").mkdir()
         encoder = make_tiny_encoder(Path(name) / "tiny")
-        counts, wrong = campaign(Path(name), encoder, given.mutations, given.seed)
+        counts, wrong = campaign(Path(name), encoder, given.mutations, given.seed, given.first)
     print("| command | mutations |\n|---|---|")
     for command, count in sorted(counts.items()):
         print(f"| {command} | {count} |")

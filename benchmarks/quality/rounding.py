@@ -72,7 +72,7 @@ def main() -> None:
         if given.dataset:
             part = load(given.dataset, given.data).train
             texts = [write_csv(folder / "texts.csv", ["text", "label"], zip(part.texts, part.coarse, strict=True))]
-        for processor, threads in itertools.product(given.processors, given.threads):
+        for threads, processor in itertools.product(given.threads, given.processors):
             environment = PROCESSORS[processor] | {"OMP_NUM_THREADS": threads}
             key = f"{processor}, threads: {threads}"
             runs[key], found[key] = discover(texts, folder / f"{processor}-{threads}", given.categories, environment)
