@@ -39,6 +39,7 @@ PAPER = {
     "coarse_weight": 1.0,
     "epochs": 20,
     "weight_decay": 0.01,
+    "untrained_share": 0.0,
     "max_grad_norm": 1.0,
     "batch_size": 64,
 }

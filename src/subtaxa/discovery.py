@@ -78,10 +78,9 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
     verbose : bool, default=False
         Whether to report progress.
     method, encoder, pooling, max_tokens, trained_layers, dropout, pretrain_epochs, pretrain_patience, \
-pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, max_grad_norm, \
-augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, coarse_weight, \
-cluster_rule, number_estimator, plausible_loss, outlier_deviations, label_error_share, \
-new_category_lift
+pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, untrained_share, \
+max_grad_norm, augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, \
+coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviations, label_error_share, new_category_lift
         Settings that replace those of the preset.
     **renamed
         Settings under the names they had in 0.1, with a DeprecationWarning.
@@ -171,6 +170,7 @@ new_category_lift
         warmup: float | None = None,
         schedule_length: float | None = None,
         weight_decay: float | None = None,
+        untrained_share: float | None = None,
         max_grad_norm: float | None = None,
         augment: str | None = None,
         augment_rate: float | str | None = None,

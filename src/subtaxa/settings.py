@@ -86,6 +86,9 @@ class Settings:
         high=100.0,
     )
     weight_decay: float = _setting("weight decay; biases and normalisation layers are exempt", low=0.0, high=1.0)
+    untrained_share: float = _setting(
+        "share of the untrained weights in the final weights; 0 keeps the trained ones as they are", low=0.0, high=1.0
+    )
     max_grad_norm: float = _setting("gradients with a larger norm are scaled down to this norm", low=1e-6, high=1e6)
     augment: str = _setting("how training texts are augmented", choices=("replace", "drop", "shorten", "none"))
     augment_rate: float | str = _setting(
@@ -255,6 +258,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warmup": 0.1,
         "schedule_length": 1.0,
         "weight_decay": 0.01,
+        "untrained_share": 0.0,
         "max_grad_norm": 1.0,
         "augment": "replace",
         "augment_rate": 0.25,

@@ -73,8 +73,9 @@ def train(
     history: History = []
     if settings.pretrain_epochs:
         pretraining = method_class(chosen.pretraining)
-        # `schedule_length` stretches the method's schedule only. Pretraining has its own.
-        adapted = settings.with_(schedule_length=pretraining.defaults.get("schedule_length", 1.0))
+        # `schedule_length` and `untrained_share` are the method's only. Pretraining has a schedule of its own.
+        stretch = pretraining.defaults.get("schedule_length", 1.0)
+        adapted = settings.with_(schedule_length=stretch, untrained_share=0.0)
         trainer = Trainer(adapted, seed, progress, folder and folder / "pretraining.safetensors")
         name, epochs = "Pretraining on the coarse labels", settings.pretrain_epochs
         rows = trainer.run(name, pretraining(adapted), encoder, data, epochs)

@@ -28,6 +28,7 @@ from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.signals import Interrupts, Stopped
 from subtaxa.settings import Settings
 from subtaxa.training import checkpoint
+from subtaxa.training.weight_average import average_weights, copy_weights
 
 History = list[dict[str, float]]
 
@@ -90,6 +91,7 @@ class Trainer:
         self.head_parameters = _trained(heads)
         self.state = TrainingState()
         self.best_weights: dict[str, Tensor] = {}
+        untrained = copy_weights(encoder.tower) if self.settings.untrained_share else {}
         self._resume()
         self.steps_per_epoch = len(self._batches(0))
         with Interrupts() as interrupts, self.progress.step(name, epochs * (self.steps_per_epoch + 1)) as step:
@@ -98,6 +100,8 @@ class Trainer:
                 self._epoch(interrupts, step)
         if self.best_weights:
             checkpoint.unpack_modules(self.modules, self.best_weights)
+        if untrained:
+            average_weights(encoder.tower, untrained, self.settings.untrained_share)
         encoder.eval()
         return self.state.history
 
