@@ -119,7 +119,7 @@ class Evil:
                     "x/../../../outside/secret",
                 ),
                 *("http://127.0.0.1:9/x", "https://huggingface.co/evil/model", "evil/model", "bert-base-uncased"),
-                *(-1, 0, 1, 2, 3, 7, 40, 2**31, 2**70, 10**300, 1e308, float("nan"), float("inf"), 0.5, True, None),
+                *(-1, 0, 1, 2, 3, 7, 40, 2**31, 2**70, 10**400, 1e308, float("nan"), float("inf"), 0.5, True, None),
                 *("", "\ud800", "\0"),
                 *([], {}, [1], {"a": 1}, nested, "x" * 100_000, "evil.Evil", {"AutoModel": "evil.Evil"}),
                 *({"variant": f"x/../../{path}"}, {"offload_folder": f"{path}/new"}, {"gguf_file": f"{path}/secret"}),

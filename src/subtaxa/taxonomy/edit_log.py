@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from subtaxa.errors import InputError
-from subtaxa.runtime.json_files import difference
+from subtaxa.runtime.json_files import difference, parse
 from subtaxa.taxonomy.described_tree import Group
 from subtaxa.taxonomy.recutting import recut
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
@@ -134,7 +134,7 @@ def read_log(text: str, name: str) -> list[Edit]:
     log = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            edit = json.loads(line)
+            edit = parse(line)
             wrong = difference(edit, {"edit": int, "says": str} | FIELDS[edit["do"]])
             if wrong or edit["edit"] != number:
                 raise ValueError(wrong or "its number is not the next one")
