@@ -1,7 +1,7 @@
 """The mean of an encoder's weights before and after training (WiSE-FT, Wortsman et al., CVPR 2022).
 
-Training sharpens the categories at the scale of its neighbourhoods and forgets part of what the encoder knew. The mean of
-both sets of weights keeps most of either, and costs nothing when texts are encoded.
+Training sharpens the categories at the scale of its neighbourhoods and forgets part of what the encoder knew. The mean
+of both sets of weights keeps most of either, and costs nothing when texts are encoded.
 """
 
 from __future__ import annotations
