@@ -42,7 +42,7 @@ def main() -> None:
     given = parser.parse_args()
     data = load(given.dataset, given.data)
     settings = settings_for("default", **data.settings)
-    encoder = encoder_for(settings.for_data(list(data.train.texts), data.n_fine))
+    encoder = encoder_for(settings.for_data(list(data.train.texts)))
     fine, truth = np.unique(data.train.fine, return_inverse=True)
     labels = np.zeros(len(fine), dtype=np.int64)
     labels[truth] = data.train.coarse_codes

@@ -11,7 +11,7 @@ from subtaxa.taxonomy.phrases import MAX_LENGTH, MAX_WORDS, Phrases, count_phras
 def counted(texts: list[str], parts: list[int] | None = None) -> dict[str, list[int]]:
     """The number of texts of each part with each phrase."""
     numbers = np.array(parts or [0] * len(texts))
-    found = count_phrases(texts, numbers, int(numbers.max()) + 1)
+    found = count_phrases(texts, numbers, np.zeros(int(numbers.max()) + 1, dtype=np.int64))
     table = found.counts.toarray().astype(int)
     return {found.text(i, lower=True): table[:, i].tolist() for i in range(table.shape[1])}
 
@@ -67,13 +67,13 @@ def test_phrases_are_short() -> None:
     ],
 )
 def test_words_are_shown_as_most_people_write_them_inside_a_sentence(texts: list[str], shown: str) -> None:
-    found = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), 1)
+    found = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), np.zeros(1, dtype=np.int64))
     assert shown in found.shown
     assert shown.lower() in found.words
 
 
 def test_texts_without_words_have_no_phrases() -> None:
-    found = count_phrases(["😀", "123", ""], np.zeros(3, dtype=np.int64), 2)
+    found = count_phrases(["😀", "123", ""], np.zeros(3, dtype=np.int64), np.zeros(2, dtype=np.int64))
     assert isinstance(found, Phrases)
     assert found.counts.shape == (2, 0)
     assert found.length.shape == (0,)

@@ -16,7 +16,8 @@ from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.taxonomy.categories import Category, Taxonomy
 from subtaxa.taxonomy.described_tree import Node
 from subtaxa.taxonomy.examples import differences, representatives
-from subtaxa.taxonomy.naming import Embed, Words, name_categories
+from subtaxa.taxonomy.naming import Words, name_categories
+from subtaxa.taxonomy.phrase_space import Embed
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.taxonomy.examples import representatives
-from subtaxa.taxonomy.naming import Embed, name_nodes
+from subtaxa.taxonomy.naming import name_nodes
 from subtaxa.taxonomy.nodes import Nodes
+from subtaxa.taxonomy.phrase_space import Embed
 
 # The nodes of a category, in increasing order. Usually it is one.
 Group = tuple[int, ...]

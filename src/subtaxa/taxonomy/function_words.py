@@ -7,13 +7,14 @@ P parts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from subtaxa.runtime.arrays import Ints
-from subtaxa.taxonomy.phrases import Phrases
 
 # Words that are missing from scikit-learn's list: contractions and polite phrases.
 CHATTER = """
@@ -23,21 +24,26 @@ where's who's won't wont wouldn't you'd you'll you're you've u ur pls plz ok oka
 please sorry just really still got get gets getting want wants wanted need needs needed know like would could also
 tell say said says does did doing going gonna make one something anything thing things way let use used using come
 """
-STOP_WORDS = frozenset(ENGLISH_STOP_WORDS) | frozenset(CHATTER.split())
+# Words of scikit-learn's list that say what a text is about.
+TOPICS = """
+amount bill bottom call computer cry describe detail empty fill find fire found front full interest mill mine move name
+serious show side sincere system thick thin top
+"""
+STOP_WORDS = (frozenset(ENGLISH_STOP_WORDS) - frozenset(TOPICS.split())) | frozenset(CHATTER.split())
 # A function word occurs in at least this share of the texts.
 MIN_SHARE = 0.004
 # Its evenness is at least the first value plus the second divided by the root of the number of parts.
 EVEN, FEW_PARTS = 0.25, 0.5
 
 
-def function_words(phrases: Phrases, part_sizes: Ints, part_labels: Ints) -> NDArray[np.bool_]:
-    """Which words of the corpus are function words.
+def function_words(words: Sequence[str], counts: csr_matrix, part_sizes: Ints, part_labels: Ints) -> NDArray[np.bool_]:
+    """Which words of the corpus are function words. `counts` (P, words) has the number of texts with each word.
 
     A word is evenly spread if its perplexity over parts, and over labels if there are several, is near the number of
     them.
     """
-    listed = np.array([word in STOP_WORDS for word in phrases.words], dtype=bool)
-    counts, often = phrases.word_counts, np.asarray(phrases.word_counts.sum(0)).ravel()  # (words,)
+    listed = np.array([word in STOP_WORDS for word in words], dtype=bool)
+    often = np.asarray(counts.sum(0)).ravel()  # (words,)
     frequent = often >= np.maximum(MIN_SHARE * part_sizes.sum(), 2)
     even = _is_even(counts, part_sizes, often)
     _, label = np.unique(part_labels, return_inverse=True)

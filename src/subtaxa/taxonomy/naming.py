@@ -9,35 +9,40 @@ n texts, P parts, G nodes, V phrases, D dimensions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
-from subtaxa.runtime.arrays import Floats, Ints, means, unit
-from subtaxa.taxonomy.function_words import function_words
+from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.taxonomy.nodes import Nodes
+from subtaxa.taxonomy.phrase_space import Embed, Judge, Space
 from subtaxa.taxonomy.phrases import Phrases, count_phrases
 
-Embed = Callable[[Sequence[str]], Floats]
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 KEYWORDS = 8
 # The number of phrases of each node that are embedded, and of all nodes together.
-SHORTLIST, MAX_EMBEDDED = 60, 12_000
-# A phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
+SHORTLIST, MAX_EMBEDDED = 24, 8_000
+# Phrases of this many texts next to the centroid of a node can be its name even if no other text has them.
+TYPICAL = 8
+# Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
 MIN_SHARE = 0.02
 ENOUGH_TEXTS = 10
-# A function word may begin or end a name if it is this many times as frequent as in the node and its competitors
-# together ("turn off"), and occurs in at least this share of the texts.
-MIN_LIFT, MIN_END_SHARE = 2.0, 0.1
+# A function word says something if it is this many times as frequent as in the node's competitors on average ("turn
+# off"), and occurs in at least this share of the node's texts.
+MIN_LIFT, MIN_STRONG_SHARE = 4.0, 0.4
+# It may then begin or end a name if this share of its occurrences begin or end a sentence, or if most texts have it.
+MIN_BORDER, CERTAIN = 0.15, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
-GAP, LARGEST_GAP = 1.5, 0.05
-FREQUENCY, MORE_ELSEWHERE = 0.01, 0.05
-ONE_WORD, FUNCTION_WORD, STRONG = 0.08, 0.05, 0.7
+CONFUSION, TEMPERATURE = 1.0, 0.1
+FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.02, 0.05
+ONE_WORD, LONG, FUNCTION_WORD, WHOLE, FRAGMENT = 0.15, 0.02, 0.04, 0.06, 0.05
+# A phrase is a fragment if this share of its occurrences, and there are at least so many, are in a longer candidate.
+MOSTLY, MIN_FRAGMENT = 0.7, 3
 # Added to shares, so that phrases absent from a competitor can be compared.
 SMOOTH = 0.01
 
@@ -76,17 +81,21 @@ def name_nodes(
     text. `embed` computes the features of phrases, comparable with the `features` (n, D) of the texts; without it,
     names are chosen by frequencies alone. Nodes that are not `wanted` get an empty name.
     """
-    corpus = _Corpus(count_phrases(texts, parts, nodes.n_parts), np.bincount(parts, minlength=nodes.n_parts), nodes)
-    found = [corpus.candidates(node) for node in range(len(nodes))]
+    space = None if embed is None or features is None or not len(texts) else Space.of(features, parts, nodes)
+    typical = None if space is None else space.typical_texts(TYPICAL)
+    phrases = count_phrases(texts, parts, nodes.part_labels, typical)
+    corpus = _Corpus(phrases, np.bincount(parts, minlength=nodes.n_parts), nodes)
     chosen = list(range(len(nodes))) if wanted is None else sorted(wanted)
-    similarity = None
-    if embed is not None and features is not None and any(len(found[node].phrases) for node in chosen):
-        similarity = _Similarity.of([found[node].phrases for node in chosen], corpus, features, parts, embed)
+    by_words = None if space is None else space.judge_by_words(phrases)
+    found = {node: corpus.candidates(node, by_words) for node in chosen}
+    judge = None
+    if space is not None and embed is not None and by_words is not None:
+        judge = space.judge_by_both([found[node].phrases for node in chosen], phrases, embed, by_words, MAX_EMBEDDED)
     names = [""] * len(nodes)
     # Large nodes choose first. Equal ones are told apart by their number.
     for node in sorted(chosen, key=lambda node: (-corpus.sizes[node], node)):
         candidates = found[node]
-        scores = corpus.scores(node, candidates, similarity)
+        scores = corpus.scores(node, candidates, judge) - FRAGMENT * corpus.is_fragment(node, candidates)
         taken = {names[other].casefold() for other in corpus.nodes.conflicts(node)} - {""}
         names[node] = _best(corpus, candidates, scores, taken, f"category {1 + nodes.place(node)}")
     return [Words(names[node], corpus.keywords(node)) for node in range(len(nodes))]
@@ -101,6 +110,10 @@ class _Candidates:
     tfidf: Scores  # (m,)
     n_weak: Ints  # (m,) the number of function words that do not distinguish the node
 
+    def select(self, some: Ints | Mask) -> _Candidates:
+        """Some of the candidates."""
+        return _Candidates(self.phrases[some], self.shares[some], self.tfidf[some], self.n_weak[some])
+
 
 class _Corpus:
     """The phrases of all nodes, and how frequent they are."""
@@ -111,56 +124,76 @@ class _Corpus:
         per_text = diags(1.0 / np.maximum(self.sizes, 1))
         self.shares: csr_matrix = (per_text @ (nodes.covers @ phrases.counts)).tocsr()  # (G, V)
         self.word_shares: csr_matrix = (per_text @ (nodes.covers @ phrases.word_counts)).tocsr()  # (G, words)
-        self.is_function = function_words(phrases, part_sizes, nodes.part_labels)
+        self.is_function = phrases.is_function
         units, padding = phrases.units, phrases.units < 0  # (V, MAX_CHARACTERS)
         self.n_function = (self.is_function[units] & ~padding).sum(1) if len(units) else np.empty(0, dtype=np.int64)
         self.n_content = phrases.length - self.n_function
         self.first = units[:, 0]
         self.last = units[np.arange(len(units)), phrases.length - 1]
         # A single character of a script without spaces is seldom a word.
+        letter = np.array([len(word) == 1 for word in phrases.words], dtype=bool)
         self.is_one = np.where(phrases.spaceless[self.first] if len(units) else False, phrases.length, 2) == 1
-        self.is_one |= (phrases.length == 1) & np.array([len(w) == 1 for w in phrases.words], dtype=bool)[self.first]
+        self.is_one |= (phrases.length == 1) & letter[self.first]
+        self.is_letter = letter & ~phrases.spaceless
 
-    def candidates(self, node: int) -> _Candidates:
-        """The phrases with the highest class-based TF-IDF among those that could be a name."""
+    def candidates(self, node: int, judge: Judge | None) -> _Candidates:
+        """The best phrases of a node by their words. Without a judge, those with the highest class-based TF-IDF."""
         row = self.shares[node]
         ids, share = row.indices.astype(np.int64), self._covering(node, row)
         order = np.argsort(ids)
         ids, share = ids[order], share[order]
         average = self._average(self.shares, node)[ids]
-        ends, units = self._may_end(node), self.phrases.units[ids]
-        n_weak = (~ends[units] & (units >= 0)).sum(1)
+        units = self.phrases.units[ids]
+        strong, may_begin, may_end = self._strong_words(node)
+        n_weak = (~strong[units] & (units >= 0)).sum(1)
         n_strong = self.phrases.length[ids] - n_weak
         length = 1.0 + 0.4 * np.clip(n_strong - 1, 0, 2)
         tfidf = share * np.log1p(1.0 / np.maximum(average, 1e-9)) * length
         size, n_content = float(self.sizes[node]), self.n_content[ids]
         often = share * size >= (max(2.0, MIN_SHARE * size) if size >= ENOUGH_TEXTS else 1.0) - 1e-6
-        tidy = ends[self.first[ids]] & ends[self.last[ids]] & ~self.is_one[ids]
+        often |= self.phrases.typical[ids]
+        tidy = may_begin[self.first[ids]] & may_end[self.last[ids]] & ~self.is_one[ids]
         # In a small node, frequencies do not show that function words alone say something.
         tidy &= (n_content > 0) | ((n_strong > 1) & (size >= ENOUGH_TEXTS))
         for kept in (tidy & often, tidy, often & (n_content > 0) & ~self.is_one[ids]):
             if kept.any():
                 break
-        chosen = np.flatnonzero(kept)
-        best = chosen[np.lexsort((ids[chosen], -tfidf[chosen].round(9)))[:SHORTLIST]]
-        return _Candidates(ids[best], share[best], tfidf[best], n_weak[best])
+        found = _Candidates(ids, share, tfidf, n_weak).select(kept)
+        score = found.tfidf if judge is None else self.scores(node, found, judge)
+        return found.select(np.lexsort((found.phrases, -score.round(9)))[:SHORTLIST])
 
-    def scores(self, node: int, candidates: _Candidates, similarity: _Similarity | None) -> Scores:
+    def scores(self, node: int, candidates: _Candidates, judge: Judge | None) -> Scores:
         """How good a name each candidate is (m,)."""
         ids, share = candidates.phrases, candidates.shares
-        others = self.nodes.competitors(node)
+        others, children = self.nodes.competitors(node), self.nodes.children(node)
         elsewhere = np.zeros(len(ids))
         if len(others) and len(ids):
             elsewhere = np.asarray(self.shares[others][:, ids].max(0).todense()).ravel()  # (m,)
         score = FREQUENCY * np.log(np.maximum(share, 1e-9))
         score += MORE_ELSEWHERE * np.minimum(np.log((share + SMOOTH) / (elsewhere + SMOOTH)), 0.0)
         n_strong = self.phrases.length[ids] - candidates.n_weak
-        n_function = self.n_function[ids] - (n_strong - self.n_content[ids]) * (1 - STRONG)
-        score -= ONE_WORD * (n_strong <= 1) + FUNCTION_WORD * n_function
-        if similarity is None:
+        n_words = np.where(self.phrases.spaceless[self.first[ids]], n_strong / 2, n_strong)
+        score -= ONE_WORD * (n_strong <= 1) + LONG * np.maximum(n_words - 3, 0) + FUNCTION_WORD * self.n_function[ids]
+        score += WHOLE * self.phrases.whole[ids] + WORD_FREQUENCY * self._words_are_frequent(node, ids)
+        if judge is None or not len(ids):
             return score + candidates.tfidf / max(float(candidates.tfidf.max(initial=0.0)), 1e-9)
-        own, other = similarity.to(node, ids, others)
-        return score + own + GAP * np.minimum(own - other, LARGEST_GAP)
+        cosines = judge.cosines(ids, np.concatenate([[node], children, others]))  # (m, 1 + children + others)
+        own, other = cosines[:, 0], cosines[:, 1 + len(children) :]
+        if len(children):  # A name covers both children.
+            own = (own + cosines[:, 1 : 1 + len(children)].min(1)) / 2
+        # The negative logarithm of the node's probability among its competitors, in units of the cosine.
+        doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
+        return score + own - CONFUSION * doubt
+
+    def is_fragment(self, node: int, candidates: _Candidates) -> Mask:
+        """Which candidates (m,) occur mostly within a longer one, such as "new credit" in "new credit card"."""
+        found = np.zeros(len(candidates.phrases), dtype=bool)
+        units = [tuple(u for u in row if u >= 0) for row in self.phrases.units[candidates.phrases].tolist()]
+        often = candidates.shares * float(self.sizes[node])
+        for (i, short), (j, long) in itertools.permutations(enumerate(units), 2):
+            if len(short) < len(long) and often[i] >= MIN_FRAGMENT and often[j] >= MOSTLY * often[i]:
+                found[i] |= any(long[k : k + len(short)] == short for k in range(len(long) - len(short) + 1))
+        return found
 
     def keywords(self, node: int) -> tuple[str, ...]:
         """The words and pairs of words with the highest class-based TF-IDF. No two of them share a word."""
@@ -187,6 +220,13 @@ class _Corpus:
                 break
         return tuple(kept)
 
+    def _words_are_frequent(self, node: int, ids: Ints) -> Scores:
+        """The mean logarithm (m,) of the share of the node's texts that contain a content word of each phrase."""
+        share = np.log(np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel() + SMOOTH)
+        units = self.phrases.units[ids]  # (m, MAX_CHARACTERS)
+        counts = (units >= 0) & ~self.is_function[units]
+        return np.asarray((share[units] * counts).sum(1) / np.maximum(counts.sum(1), 1))
+
     def _glued(self, phrase: int) -> bool:
         return bool(self.phrases.spaceless[self.first[phrase]])
 
@@ -204,48 +244,18 @@ class _Corpus:
         group = np.append(self.nodes.competitors(node), node)
         return np.asarray(table[group].mean(0), dtype=np.float64).ravel()
 
-    def _may_end(self, node: int) -> Mask:
-        """Which words may begin or end a name of the node."""
+    def _strong_words(self, node: int) -> tuple[Mask, Mask, Mask]:
+        """Content words, and function words that tell the node from its competitors; which may begin and end a name."""
         share = np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel()
-        lift = share / np.maximum(self._average(self.word_shares, node), 1e-9)
-        return ~self.is_function | ((lift >= MIN_LIFT) & (share >= MIN_END_SHARE))
-
-
-class _Similarity:
-    """Cosines between embedded phrases and the centroids of nodes."""
-
-    def __init__(self, phrases: Ints, vectors: Floats, centroids: Floats, nodes: Nodes) -> None:
-        self.phrases, self.vectors, self.centroids, self.nodes = phrases, vectors, centroids, nodes
-
-    @classmethod
-    def of(
-        cls, shortlists: Sequence[Ints], corpus: _Corpus, features: Floats, parts: Ints, embed: Embed
-    ) -> _Similarity:
-        """Embed each distinct phrase of the shortlists once. Long lists are cut so that time is limited."""
-        most = SHORTLIST
-        while len(phrases := np.unique(np.concatenate([s[:most] for s in shortlists]))) > MAX_EMBEDDED and most > 1:
-            most = max(1, int(most * 0.8))
-        nodes = corpus.nodes
-        mean, sizes = means(features, parts, nodes.n_parts)
-        centroids = unit(nodes.covers @ (mean * sizes[:, None]))  # (G, D)
-        vectors = unit(embed([corpus.phrases.text(int(i)) for i in phrases]))  # (V', D)
-        return cls(phrases, vectors, centroids, nodes)
-
-    def to(self, node: int, ids: Ints, others: Ints) -> tuple[Scores, Scores]:
-        """The cosine of phrases to the node (m,) and to its most similar competitor (m,).
-
-        The cosine to a node with children is the mean of the cosines to the node and to the less similar child. Phrases
-        that were not embedded have -1.
-        """
-        place = np.searchsorted(self.phrases, ids).clip(max=len(self.phrases) - 1)
-        known = self.phrases[place] == ids
-        vectors = self.vectors[place].astype(np.float64)
-        own = vectors @ self.centroids[node]
-        children = self.nodes.children(node)
-        if len(children):
-            own = (own + (vectors @ self.centroids[children].T).min(1)) / 2
-        other = (vectors @ self.centroids[others].T).max(1) if len(others) else np.full(len(ids), -1.0)
-        return np.where(known, own, -1.0), np.where(known, other, 1.0)
+        others, content = self.nodes.competitors(node), ~self.is_function
+        if not len(others):
+            return content, content & ~self.is_letter, content & ~self.is_letter
+        elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
+        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE)
+        at_border = [
+            tells & ((p >= MIN_BORDER) | (share >= CERTAIN)) for p in (self.phrases.opening, self.phrases.closing)
+        ]
+        return content | tells, *((content | fits) & ~self.is_letter for fits in at_border)
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix
 
 from subtaxa.runtime.arrays import Ints
+from subtaxa.taxonomy.function_words import function_words
 
 # Only this many characters of each text are used.
 MAX_TEXT_LENGTH = 2000
@@ -41,6 +42,8 @@ UNIT = re.compile(
     r"|(?P<space>[ \t\u00a0]+)|(?P<other>[\w@#/\\:.-]*\w|.)",
     re.DOTALL,
 )
+# A word that goes on with a number, such as the first letters of "LH-1234", belongs to it.
+NUMBER = re.compile(r"[-_/.]\d")
 # E-mail addresses, web addresses, @names and #tags.
 ADDRESS = re.compile(r"\S*@\S+|\w+://\S+|www\.\S+|#\w+")
 
@@ -54,6 +57,12 @@ class Phrases:
     units: Ints  # (V, MAX_CHARACTERS) the words of each phrase, then -1
     counts: csr_matrix  # (P, V) the number of texts with the phrase
     word_counts: csr_matrix  # (P, words) the number of texts with the word
+    contains: csr_matrix  # (n, words) 1 for the words of each text
+    is_function: NDArray[np.bool_]  # (words,)
+    opening: NDArray[np.float64]  # (words,) the share of a word's occurrences with nothing directly before it
+    closing: NDArray[np.float64]  # (words,) … and with nothing directly after it
+    typical: NDArray[np.bool_]  # (V,) whether a typical text contains the phrase
+    whole: NDArray[np.float64]  # (V,) the share of its two ends at which a function word or nothing follows
 
     @cached_property
     def length(self) -> Ints:
@@ -75,36 +84,58 @@ class Phrases:
         return text
 
 
-def count_phrases(texts: Sequence[str], parts: Ints, n_parts: int) -> Phrases:
-    """Count all phrases of the texts, once per text. `parts` (n,) has the part of each text."""
-    corpus = _read(texts)
+def count_phrases(
+    texts: Sequence[str], parts: Ints, part_labels: Ints, typical: NDArray[np.bool_] | None = None
+) -> Phrases:
+    """Count the phrases of the texts, once per text. `parts` (n,) has the part of each text, `part_labels` (P,).
+
+    Among many texts, a phrase must occur in two of them. In `typical` texts (n,), it is enough that each of its words
+    does.
+    """
+    corpus, n_parts = _read(texts), len(part_labels)
     fewest = 2 if len(texts) >= MANY_TEXTS else 1
+    is_typical = (np.zeros(len(texts), dtype=np.bool_) if typical is None else typical)[corpus.owner]  # (T,)
+    words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
+    word_counts = _table([parts[words[:, 0]]], [words[:, 1]], (n_parts, len(corpus.words)))
+    is_function = function_words(corpus.words, word_counts, np.bincount(parts, minlength=n_parts), part_labels)
+    closes, opens = corpus.borders(is_function)
+    known = np.bincount(words[:, 1], minlength=len(corpus.words)) >= fewest
     units, rows, columns = [np.empty((0, MAX_CHARACTERS), dtype=np.int64)], [], []
-    runs, n_phrases = _Runs.of(corpus), 0
+    runs, n_phrases = _Runs.of(corpus).known(corpus, known, 1), 0
+    from_typical, whole = [np.empty(0, dtype=np.bool_)], [np.empty(0)]
     for length in range(1, MAX_CHARACTERS + 1):
-        runs = runs.longer(corpus, length) if length > 1 else runs
+        runs = runs.longer(corpus, length).known(corpus, known, length) if length > 1 else runs
         if not len(runs.start):
             break
         _, first, code = np.unique(runs.code, return_index=True, return_inverse=True)
         pairs = _pairs(corpus.owner[runs.start], code, len(first))  # texts and phrases
-        kept = np.bincount(pairs[:, 1], minlength=len(first)) >= fewest
+        shown = np.bincount(code, is_typical[runs.start], len(first)) > 0
+        kept = (np.bincount(pairs[:, 1], minlength=len(first)) >= fewest) | shown
         new = np.cumsum(kept) - 1  # the numbers of the phrases that are kept
         some = np.full((int(kept.sum()), MAX_CHARACTERS), -1, dtype=np.int64)
         some[:, :length] = corpus.ids[runs.start[first[kept]][:, None] + np.arange(length)]
         units.append(some)
+        from_typical.append(shown[kept])
+        ends = 0.5 * opens[runs.start] + 0.5 * closes[runs.start + length - 1]
+        whole.append((np.bincount(code, ends, len(first)) / np.bincount(code, minlength=len(first)))[kept])
         pairs = pairs[kept[pairs[:, 1]]]
         rows.append(parts[pairs[:, 0]])
         columns.append(new[pairs[:, 1]] + n_phrases)
         n_phrases += len(some)
-        # A rare phrase has no frequent extension.
+        # The beginning of a phrase that is kept is kept.
         runs = replace(runs, code=new[code]).select(kept[code])
-    words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
     return Phrases(
         words=corpus.words,
         shown=corpus.shown,
         units=np.concatenate(units),
         counts=_table(rows, columns, (n_parts, n_phrases)),
-        word_counts=_table([parts[words[:, 0]]], [words[:, 1]], (n_parts, len(corpus.words))),
+        word_counts=word_counts,
+        contains=_table([words[:, 0]], [words[:, 1]], (len(texts), len(corpus.words))),
+        is_function=is_function,
+        opening=corpus.share_of_words(~corpus.follows),
+        closing=corpus.share_of_words(~corpus.goes_on),
+        typical=np.concatenate(from_typical),
+        whole=np.concatenate(whole),
     )
 
 
@@ -135,6 +166,10 @@ class _Runs:
         characters = runs.characters + corpus.size[corpus.ids[end]] + gap
         longer = _Runs(runs.start, runs.code * len(corpus.words) + corpus.ids[end], characters)
         return longer.select(characters <= MAX_LENGTH)
+
+    def known(self, corpus: _Corpus, known: NDArray[np.bool_], length: int) -> _Runs:
+        """The occurrences whose last word is known."""
+        return self.select(known[corpus.ids[self.start + length - 1]])
 
     def select(self, kept: NDArray[np.bool_]) -> _Runs:
         """Some of the occurrences."""
@@ -168,6 +203,22 @@ class _Corpus:
     owner: Ints  # (T,) the text
     follows: NDArray[np.bool_]  # (T,) whether the unit directly follows the one before it
 
+    @property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """Whether another unit directly follows (T,)."""
+        return np.append(self.follows[1:], False)[: len(self.ids)]
+
+    def share_of_words(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The share of the occurrences of each word that are chosen (T,)."""
+        n = len(self.words)
+        return np.bincount(self.ids, chosen, n) / np.maximum(np.bincount(self.ids, minlength=n), 1)
+
+    def borders(self, is_function: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """After which units (T,), and before which, there is a function word or nothing."""
+        function = is_function[self.ids]
+        after, before = np.append(function[1:], True), np.append(True, function[:-1])
+        return (~self.goes_on | after[: len(function)]), (~self.follows | before[: len(function)])
+
 
 def _read(texts: Sequence[str]) -> _Corpus:
     surfaces: list[str] = []
@@ -180,7 +231,8 @@ def _read(texts: Sequence[str]) -> _Corpus:
         joined, begins = False, True
         for match in UNIT.finditer(text):
             kind = match.lastgroup
-            if kind in ("word", "unit") and not any(map(str.isdigit, match.group())):
+            is_word = kind in ("word", "unit") and not any(map(str.isdigit, match.group()))
+            if is_word and not NUMBER.match(text, match.end()):
                 surfaces.append(match.group())
                 owner.append(number)
                 follows.append(joined)

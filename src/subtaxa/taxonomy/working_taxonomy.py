@@ -20,7 +20,8 @@ from subtaxa.runtime.arrays import Floats, Ints, unit
 from subtaxa.taxonomy.categories import Category, Taxonomy
 from subtaxa.taxonomy.described_tree import DescribedTree, Group
 from subtaxa.taxonomy.examples import differences, representatives
-from subtaxa.taxonomy.naming import Embed, fresh_name, name_categories
+from subtaxa.taxonomy.naming import fresh_name, name_categories
+from subtaxa.taxonomy.phrase_space import Embed
 
 
 @dataclass
