@@ -233,9 +233,9 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 @pytest.mark.parametrize(
     ("texts", "k", "epochs", "layers", "rate"),
     [
-        (8954, 95, 2, "layers", 0.25),
+        (8954, 95, 4, "layers", 0.25),
         (10, 5, 8, "all", 0.4),
-        (1_000_000, 250, 2, "layers", 0.25),
+        (1_000_000, 250, 4, "layers", 0.25),
         (3260, 57, 4, "all", 0.4),
         (2000, 45, 6, "all", 0.4),
     ],

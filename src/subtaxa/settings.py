@@ -164,8 +164,8 @@ def neighbours_for(n_texts: int) -> int:
 
 
 def epochs_for(n_texts: int) -> int:
-    """Two epochs for large data sets, up to eight for small ones, which are then trained for about 200 steps."""
-    return int(min(8, max(2, round(12_800 / max(1, n_texts)))))
+    """Four epochs for large data sets, up to eight for small ones, which are then trained for about 200 steps."""
+    return int(min(8, max(4, round(12_800 / max(1, n_texts)))))
 
 
 def augment_rate_for(n_texts: int) -> float:
