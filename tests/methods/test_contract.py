@@ -56,7 +56,7 @@ def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
     optimizer = torch.optim.AdamW([p for m in method.modules().values() for p in m.parameters()], 1e-3)
     batch = data.tokens.batch(torch.arange(len(data)))
     losses = []
-    for _ in range(12):
+    for _ in range(24):
         loss = torch.stack(list(method.loss(batch).values())).sum()
         optimizer.zero_grad()
         loss.backward()
