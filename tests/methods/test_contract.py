@@ -49,14 +49,14 @@ def test_same_seed_same_features(tiny_encoder: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, method=name, per_topic=20, augment="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, augment="none")
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)
     optimizer = torch.optim.AdamW([p for m in method.modules().values() for p in m.parameters()], 1e-3)
     batch = data.tokens.batch(torch.arange(len(data)))
     losses = []
-    for _ in range(24):
+    for _ in range(12):
         loss = torch.stack(list(method.loss(batch).values())).sum()
         optimizer.zero_grad()
         loss.backward()
