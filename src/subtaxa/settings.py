@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
@@ -18,7 +18,7 @@ LONG = 400
 TOP_LAYERS = 2
 
 # A data set is small below this many texts, which is 100 steps per epoch at the usual batch size. There is then time to
-# train the word embeddings too, and stronger augmentation pays off.
+# train the word embeddings too, and stronger augmentation and a larger share of the untrained weights pay off.
 FEW = 6400
 
 # Old name to new name. Runs and records written by 0.1 hold the old names.
@@ -86,8 +86,11 @@ class Settings:
         high=100.0,
     )
     weight_decay: float = _setting("weight decay; biases and normalisation layers are exempt", low=0.0, high=1.0)
-    untrained_share: float = _setting(
-        "share of the untrained weights in the final weights; 0 keeps the trained ones as they are", low=0.0, high=1.0
+    untrained_share: float | str = _setting(
+        "share of the untrained weights in the final weights; 0 keeps the trained ones as they are",
+        low=0.0,
+        high=1.0,
+        choices=("auto",),
     )
     max_grad_norm: float = _setting("gradients with a larger norm are scaled down to this norm", low=1e-6, high=1e6)
     augment: str = _setting("how training texts are augmented", choices=("replace", "drop", "shorten", "none"))
@@ -106,9 +109,11 @@ class Settings:
     rank_epochs: int = _setting("number of epochs, from the first, that use the rank filter", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the cross-entropy loss on the coarse labels", low=0.0, high=1e3)
     cluster_rule: str = _setting("how categories are formed: tree, merged, balanced, ward, kmeans or an installed rule")
-    number_estimator: str = _setting("how the number of categories is estimated: silhouette or another estimator")
+    number_estimator: str = _setting(
+        "how the number of categories is estimated: silhouette, gap, stability or another one"
+    )
     plausible_loss: float = _setting(
-        "a number of categories whose silhouette is lower than the best by this share has 1/e of the weight",
+        "a number of categories counts 1/e as much as the best if its silhouette is lower by this share",
         low=0.0,
         high=1.0,
     )
@@ -129,7 +134,7 @@ class Settings:
         """The settings of a preset with some values overridden, all of them checked. Old setting names still work."""
         overrides = {RENAMED.get(name, name): value for name, value in overrides.items()}
         if preset not in PRESETS:
-            raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
+            raise SettingError(f"unknown preset {preset!r}: use {either(PRESETS)}")
         for name in overrides:
             if name not in NAMES:
                 close = difflib.get_close_matches(name, NAMES, n=1)
@@ -150,6 +155,7 @@ class Settings:
         return self.with_(
             augment_rate=augment_rate_for(len(texts)) if self.augment_rate == "auto" else self.augment_rate,
             neighbours=neighbours_for(len(texts)) if k == "auto" else k,
+            untrained_share=untrained_share_for(len(texts)) if self.untrained_share == "auto" else self.untrained_share,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
         )
@@ -171,6 +177,11 @@ def epochs_for(n_texts: int) -> int:
 def augment_rate_for(n_texts: int) -> float:
     """The paper's rate of 0.25, or a higher one for small data sets."""
     return 0.4 if n_texts < FEW else 0.25
+
+
+def untrained_share_for(n_texts: int) -> float:
+    """A quarter, or half for small data sets, whose few steps of training teach the encoder less than it forgets."""
+    return 0.5 if n_texts < FEW else 0.25
 
 
 def are_long(texts: Sequence[str]) -> bool:
@@ -196,7 +207,14 @@ def about(name: str) -> str:
 def _allowed(name: str) -> str:
     data = _FIELDS[name].metadata
     parts = [] if data["low"] is None else [f"{data['low']:g} to {data['high']:g}"]
-    return " or ".join([*parts, *(f'"{choice}"' for choice in data["choices"])])
+    parts += [f'"{choice}"' for choice in data["choices"]]
+    return either(parts) if parts else ""
+
+
+def either(names: Iterable[str]) -> str:
+    """The names as a list of alternatives: "a, b or c"."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def check(name: str, value: Any) -> Any:
@@ -223,7 +241,7 @@ def check(name: str, value: Any) -> Any:
 def check_backend(backend: str) -> None:
     """Refuse a backend that is unknown or whose libraries are not installed."""
     if backend not in BACKENDS:
-        raise SettingError(f"unknown backend {backend!r}: use {' or '.join(BACKENDS)}")
+        raise SettingError(f"unknown backend {backend!r}: use {either(BACKENDS)}")
     missing = [name for name in BACKENDS[backend] if importlib.util.find_spec(name) is None]
     if missing:
         raise SettingError(f"the backend {backend!r} needs {' and '.join(missing)}: run `pip install 'subtaxa[onnx]'`")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from subtaxa.taxonomy.chat_client import ChatServer
 
 DESCRIPTION = """\
-Let a language model name the categories of a run. This is the only command that sends data anywhere, and it sends it
-only to the server you give: for each category, the name of its label, its keywords, up to 5 of its texts (the examples
-of categories.csv, at most 300 characters each) and the names of up to 50 other categories of the label. Names given by
-a person and all keywords are kept. Each name is saved at once. If the command is stopped, run it again to name
+Let a language model name the categories of a run. The server you give, and no other, receives for
+each category the name of its label, its keywords, up to 5 of its texts (the examples of categories.csv, at most 300
+characters each) and the names of up to 50 other categories of the label. Names given by a person and all keywords are
+kept. Each name is saved at once. If the command is stopped, run it again to name
 the remaining categories; undo removes the last name."""
 
 
