@@ -35,6 +35,7 @@ soak: .venv/installed
 	.venv/bin/python soak/kill.py
 	OMP_NUM_THREADS=1 .venv/bin/python soak/kill_writes.py
 	OMP_NUM_THREADS=1 .venv/bin/python soak/evil.py
+	OMP_NUM_THREADS=1 .venv/bin/python soak/load.py
 	.venv/bin/pip install $(PIP_OPTIONS) $(LOCKED) requirements-soak.lock
 	.venv/bin/python soak/fuzz.py
 

@@ -2,17 +2,20 @@
 
     python soak/evil.py --mutations 5000
 
-Each mutation changes one key of one JSON file (a path, an address, a huge or deeply nested value, another type, or no
-value) or one array (NaN, another shape or type). The digests are then computed again, as a stranger would.
-`info`, `assign`, `update` or `rename` then uses the run in a fork that reports every file opened outside the folder,
-every socket, every child process and every question. The files that mutated paths lead to must not have been read. A
-command must succeed, or fail with one sentence. The program prints a Markdown table. `make soak` runs it.
+Each mutation changes one key of one JSON file or of one line of the log of edits (a path, an address, a huge or deeply
+nested value, another type, another number, or no value) or one array (NaN, another shape or type, a cycle). The digests
+are then computed again, as a stranger would. `info`, `assign`, `update`, `rename`, `recut` or `ask` then uses the run.
+It does so in a fork that reports every file opened outside the folder, every socket, every child process and every
+question. The files that mutated paths lead to must not have been read. A command must succeed, or fail with one
+sentence. The program prints a Markdown table. `make soak` runs it.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
+import gc
 import io
 import json
 import os
@@ -29,9 +32,9 @@ from typing import Any
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, forked  # noqa: E402
+from kill_writes import Commands, answering, forked, run  # noqa: E402
 
-COMMANDS = ("info", "assign", "update", "rename")
+COMMANDS = ("info", "assign", "update", "rename", "recut", "ask")
 # Keys that once made a library do something else, by file.
 DANGEROUS: dict[str, list[str]] = {
     "model/config.json": ["auto_map", "base_model_name_or_path", "_name_or_path", "quantization_config", "backbone"],
@@ -58,17 +61,30 @@ class Evil:
         self.folder, self.commands = folder, Commands(folder, encoder)
         self.base, self.outside = self.commands.base, folder / "outside"
         self.outside.mkdir()
+        for command in ("recut", "ask"):  # The log then has edits of all kinds whose numbers a stranger may change.
+            run(self.commands.all()[command](self.base))
+        row, self.category = self._to_move()
+        run(["move", str(self.base), row, "--to", self.category, "--quiet"])
         for name in ("config.json", "vocab.txt", "secret", "model.safetensors"):
             (self.outside / name).write_text('{"model_type": "bert"}')
-        self.files = sorted(path.relative_to(self.base).as_posix() for path in self.base.rglob("*.json"))
+        self.files = sorted(path.relative_to(self.base).as_posix() for path in self.base.rglob("*.json*"))
         self.arrays = sorted(path.relative_to(self.base).as_posix() for path in self.base.rglob("*.safetensors"))
+
+    def _to_move(self) -> tuple[str, str]:
+        """The row of a text, and another category of its label."""
+        with (self.base / "assignments.csv").open(newline="", encoding="utf-8") as file:
+            lines = list(csv.DictReader(file))
+        pairs = ((one, other) for one in lines for other in lines if one["label"] == other["label"])
+        return next((a["row"], b["category_id"]) for a, b in pairs if a["category_id"] != b["category_id"])
 
     def mutate(self, run: Path, rng: random.Random) -> str:
         """Change one thing, and return a description."""
         if rng.random() < 0.15:
             return self._mutate_array(run, rng)
         name = rng.choice(self.files)
-        content = json.loads((run / name).read_text())
+        lines = name.endswith(".jsonl")
+        text = (run / name).read_text()
+        content = [json.loads(line) for line in text.splitlines()] if lines else json.loads(text)
         if name in DANGEROUS and isinstance(content, dict) and rng.random() < 0.4:
             key, value = rng.choice(DANGEROUS[name]), self._value(rng)
             content[key] = value
@@ -83,7 +99,8 @@ class Evil:
                 place[key] = value
                 what = f"{name}: {key} is {repr(value)[:60]}"
         with contextlib.suppress(ValueError):
-            (run / name).write_text(json.dumps(content))
+            text = "".join(f"{json.dumps(line)}\n" for line in content) if lines else json.dumps(content)
+            (run / name).write_text(text)
         if rng.random() < 0.02:
             (run / name).write_text('{"a":' * 100_000)
         return what
@@ -102,7 +119,8 @@ class Evil:
                     "x/../../../outside/secret",
                 ),
                 *("http://127.0.0.1:9/x", "https://huggingface.co/evil/model", "evil/model", "bert-base-uncased"),
-                *(-1, 0, 2**31, 2**70, 10**300, 1e308, float("nan"), float("inf"), 0.5, True, None, "", "\ud800", "\0"),
+                *(-1, 0, 1, 2, 3, 7, 40, 2**31, 2**70, 10**400, 1e308, float("nan"), float("inf"), 0.5, True, None),
+                *("", "\ud800", "\0"),
                 *([], {}, [1], {"a": 1}, nested, "x" * 100_000, "evil.Evil", {"AutoModel": "evil.Evil"}),
                 *({"variant": f"x/../../{path}"}, {"offload_folder": f"{path}/new"}, {"gguf_file": f"{path}/secret"}),
                 *({"content": path}, [path], {"_configuration_file": "../../outside/config.json"}, "retrieval"),
@@ -116,7 +134,7 @@ class Evil:
         arrays = {key: array.copy() for key, array in load((run / name).read_bytes()).items()}
         key, how = (
             rng.choice(sorted(arrays)),
-            rng.choice(["NaN", "infinity", "type", "shape", "empty", "missing", "big"]),
+            rng.choice(["NaN", "infinity", "type", "shape", "empty", "missing", "big", "cycle", "other"]),
         )
         array = arrays[key]
         if how in ("NaN", "infinity") and array.dtype.kind == "f" and array.size:
@@ -129,6 +147,10 @@ class Evil:
             arrays[key] = array[:0]
         elif how == "missing":
             del arrays[key]
+        elif how == "cycle" and array.dtype.kind in "iu" and array.size > 1:
+            array.flat[:] = array.flat[::-1].copy()
+        elif how == "other" and array.size:
+            array.flat[rng.randrange(array.size)] = array.flat[rng.randrange(array.size)] + 1
         elif array.size:
             array.flat[-1] = np.iinfo(array.dtype).max if array.dtype.kind in "iu" else 1e30
         (run / name).write_bytes(save({key: np.ascontiguousarray(array) for key, array in arrays.items()}))
@@ -179,12 +201,14 @@ class Evil:
                 *("--out", str(self.folder / "assigned.csv")),
             ],
             "update": ["update", str(run), str(self.commands.more), "--quiet"],
-            "rename": ["rename", str(run), "0", "Mine", "--quiet"],
+            "rename": ["rename", str(run), self.category, "Mine", "--quiet"],
+            "recut": ["recut", str(run), "--categories", "8", "--quiet"],
+            "ask": ["ask", str(run), "--budget", "2", "--quiet"],
         }[command]
         os.chdir(run)  # Removing a folder opens its parts by their bare names.
         sys.addaudithook(watch)
         out, error = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        with answering(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             code = main(arguments)
         if code not in (0, 2) or (code == 2 and error.getvalue().count("\n") != 1):
             raise RuntimeError(f"{code}: {error.getvalue()[:300]}")
@@ -218,10 +242,11 @@ def _libraries() -> tuple[str, ...]:
     return tuple({os.path.abspath(path) for path in (*sys.path, sys.prefix, sys.base_prefix) if path})
 
 
-def campaign(folder: Path, encoder: str, mutations: int, seed: int) -> tuple[Counter[str], list[str]]:
+def campaign(folder: Path, encoder: str, mutations: int, seed: int, first: int = 0) -> tuple[Counter[str], list[str]]:
     """How often each command was run, and what went wrong."""
     evil, counts, wrong = Evil(folder, encoder), Counter[str](), []
-    for number in range(mutations):
+    gc.freeze()  # A fork then copies less memory.
+    for number in range(first, first + mutations):
         command, what, trouble = evil.trial(number, random.Random(f"{seed} {number}"))
         counts[command] += 1
         if trouble:
@@ -233,6 +258,9 @@ def campaign(folder: Path, encoder: str, mutations: int, seed: int) -> tuple[Cou
 def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--mutations", type=int, default=5000, help="number of mutations (default: 5000)")
+    options.add_argument(
+        "--first", type=int, default=0, help="number of the first mutation, to run a part (default: 0)"
+    )
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
     from helpers.tiny_encoder import make_tiny_encoder
@@ -241,7 +269,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="subtaxa-evil-") as name:
         (Path(name) / "tiny").mkdir()
         encoder = make_tiny_encoder(Path(name) / "tiny")
-        counts, wrong = campaign(Path(name), encoder, given.mutations, given.seed)
+        counts, wrong = campaign(Path(name), encoder, given.mutations, given.seed, given.first)
     print("| command | mutations |\n|---|---|")
     for command, count in sorted(counts.items()):
         print(f"| {command} | {count} |")

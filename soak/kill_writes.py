@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -21,7 +22,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -57,7 +58,7 @@ class Commands:
 
     def all(self) -> dict[str, Callable[[Path], list[str]]]:
         """The arguments of each command for a run folder."""
-        first, *others = self._siblings()
+        first, *others = self.siblings()
         return {
             "discover --overwrite": lambda out: [*self.discover, str(out), "--seed", "1", "--overwrite"],
             "update": lambda out: ["update", str(out), str(self.more), "--quiet"],
@@ -65,6 +66,7 @@ class Commands:
             "merge": lambda out: ["merge", str(out), str(first), str(others[0]), "--quiet"],
             "split": lambda out: ["split", str(out), str(first), "--into", "2", "--quiet"],
             "recut": lambda out: ["recut", str(out), "--categories", "9", "--quiet"],
+            "ask": lambda out: ["ask", str(out), "--budget", "2", "--quiet"],
             "undo": lambda out: ["undo", str(out), "--quiet"],
             "edit": lambda out: ["edit", str(out), str(self.corrections), "--quiet"],
             "name": lambda out: ["name", str(out), "--endpoint", "http://localhost:1/v1", "--model", "m", "--quiet"],
@@ -74,7 +76,7 @@ class Commands:
             ],
         }
 
-    def _siblings(self) -> list[int]:
+    def siblings(self) -> list[int]:
         """The ids of the categories of the label that has most."""
         groups: dict[str, list[int]] = {}
         for category in json.loads((self.base / "taxonomy.json").read_text()):
@@ -82,15 +84,26 @@ class Commands:
         return max(groups.values(), key=len)
 
 
-def run(arguments: list[str]) -> None:
-    """Run a command, which must succeed. `name` asks no server."""
-    from subtaxa.cli.main import main
+@contextlib.contextmanager
+def answering() -> Iterator[None]:
+    """`name` asks no server, and `ask` no person: the answers are yes, no, yes and so on."""
+    from subtaxa.cli import ask
     from subtaxa.taxonomy.chat_client import ChatServer
 
     names = iter(f"named {i}" for i in range(100))
+    with (
+        mock.patch.object(ChatServer, "ask", side_effect=names),
+        mock.patch.object(ask, "_key", side_effect=itertools.cycle("yn")),
+    ):
+        yield
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command, which must succeed."""
+    from subtaxa.cli.main import main
+
     out, error = io.StringIO(), io.StringIO()
-    asked = mock.patch.object(ChatServer, "ask", side_effect=names)
-    with asked, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+    with answering(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         code = main(arguments)
     if code:
         raise RuntimeError(f"{' '.join(arguments)} failed: {error.getvalue().strip()}")
@@ -203,7 +216,7 @@ class Trials:
         if code != -signal.SIGKILL:
             raise RuntimeError(f"it was not killed: {code} {why}")
         found = self._snapshot(folder)
-        if found not in (self.old, self.new) and self.name != "name":  # Each name is saved by itself.
+        if found not in (self.old, self.new) and self.name not in ("name", "ask"):  # Each answer is saved by itself.
             raise RuntimeError(f"neither the old state nor the new one: {found}")
         code, why = forked(lambda: run(self.arguments(folder)))
         if code and not (found == self.new and self.name in ("merge", "edit", "undo")):  # It was done already.

@@ -346,3 +346,26 @@ def test_attributes_are_those_of_the_state_and_exist_only_after_fit(model: Disco
     assert not hasattr(Discovery(), "labels_")
     with pytest.raises(AttributeError):
         model.labels_ = np.zeros(3)
+
+
+def test_copies_of_a_text_are_trained_on_once(quick: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text three times, and one of them fifty times more: training sees the distinct texts, the result all."""
+    texts = [text for text in TEXTS for _ in range(3)] + [TEXTS[0]] * 50
+    labels = [label for label in LABELS for _ in range(3)] + [LABELS[0]] * 50
+    trained: list[int] = []
+    real = fit_encoder.train
+    monkeypatch.setattr(
+        fit_encoder, "train", lambda encoder, data, *more: trained.append(len(data)) or real(encoder, data, *more)
+    )
+    model = Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels)  # type: ignore[arg-type]
+    assert trained == [len(set(zip(TEXTS, LABELS, strict=True)))]
+    assert len(model.labels_) == len(texts) == sum(c.size for c in model.taxonomy_)
+    for text in (TEXTS[0], TEXTS[-1]):
+        same = [i for i, other in enumerate(texts) if other == text]
+        assert len(set(model.labels_[same].tolist())) == 1
+        assert (model.features_[same] == model.features_[same[0]]).all()
+
+
+def test_a_single_text_many_times_has_one_category(quick: dict[str, object]) -> None:
+    model = Discovery(**{**quick, "epochs": 1}).fit(["refund owed"] * 300, ["money"] * 300)  # type: ignore[arg-type]
+    assert [c.size for c in model.taxonomy_] == [300]

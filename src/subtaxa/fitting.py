@@ -1,6 +1,6 @@
 """`fit` as a short story: each step returns one small dataclass, and the last assembles the fitted state.
 
-N texts, K categories, D dimensions, W dimensions of the words.
+N texts, P distinct ones, K categories, D dimensions, W dimensions of the words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from subtaxa.encoders.tokens import Tokens
 from subtaxa.methods.base import TrainingData
 from subtaxa.runs.checkpoint_identity import open_checkpoint, removed_if_refused
 from subtaxa.runtime import finite
-from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.arrays import Floats, Ints, distinct
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.describe import Description, describe
@@ -92,6 +92,8 @@ class _Prepared:
     labels: Ints  # (N,) coarse label numbers
     label_names: list[str]
     order: list[int]  # (N) index of each text in the user's data
+    first: Ints  # (P,) the first text of each kind: texts that are the same, with the same label, are trained on once
+    kind: Ints  # (N,) the kind of each text
     requested: RequestedNumber
     n_categories: int  # as requested, or a guess
     settings: Settings  # nothing in it is "auto" any more
@@ -100,12 +102,18 @@ class _Prepared:
         """Rows in our order, put into the order of the user's data."""
         return rows[np.argsort(self.order)]
 
+    @property
+    def distinct_texts(self) -> list[str]:
+        """The first text of each kind (P)."""
+        return [self.texts[i] for i in self.first.tolist()]
+
 
 def _prepare(data: CoarseTexts, request: Request, settings: Settings) -> _Prepared:
     requested = requested_number(request.categories, data.texts, data.labels)
     order = sorted(range(len(data)), key=lambda i: (data.labels[i], data.texts[i]))
     texts = [data.texts[i] for i in order]
     names, labels = np.unique([data.labels[i] for i in order], return_inverse=True)
+    first, kind = distinct(zip(labels.tolist(), texts, strict=True))
     n_categories = requested.total or max(len(names), readable(len(texts)))
     return _Prepared(
         texts=texts,
@@ -113,9 +121,11 @@ def _prepare(data: CoarseTexts, request: Request, settings: Settings) -> _Prepar
         labels=labels,
         label_names=[str(name) for name in names],
         order=order,
+        first=first,
+        kind=kind,
         requested=requested,
         n_categories=n_categories,
-        settings=settings.for_data(texts),
+        settings=settings.for_data([texts[i] for i in first.tolist()]),
     )
 
 
@@ -124,7 +134,7 @@ class _Encoded:
     """The texts as tokens and as words, and the encoder that is to be trained on them."""
 
     encoder: Encoder
-    tokens: Tokens  # (N)
+    tokens: Tokens  # (P) of the distinct texts
     sizes: Sizes
     words: Floats  # (N, W)
     vocabulary: Vocabulary | None
@@ -133,8 +143,9 @@ class _Encoded:
 def _encode(prepared: _Prepared, progress: Progress) -> _Encoded:
     with progress.step("Loading the encoder"):
         encoder = encoder_for(prepared.settings)
-    with progress.step("Tokenising the texts", len(prepared.texts)) as step:
-        tokens = encoder.tokenise(prepared.texts, step.advance)
+    texts = prepared.distinct_texts
+    with progress.step("Tokenising the texts", len(texts)) as step:
+        tokens = encoder.tokenise(texts, step.advance)
     sizes = fit_into_memory(Sizes.of(encoder, tokens, prepared.settings, prepared.n_categories), progress)
     with progress.step("Counting the words"):
         words, vocabulary = lexical_features(prepared.texts)
@@ -154,19 +165,21 @@ class _Trained:
 def _train(
     prepared: _Prepared, encoded: _Encoded, seed: int, folder: Path | None, engine: Engine, progress: Progress
 ) -> _Trained:
+    first, kind = prepared.first, prepared.kind
     data = TrainingData(
         encoded.tokens,
-        torch.from_numpy(prepared.labels),
+        torch.from_numpy(prepared.labels[first]),
         len(prepared.label_names),
         prepared.n_categories,
-        lexical=torch.from_numpy(encoded.words),
+        lexical=torch.from_numpy(encoded.words[first]),
     )
-    with removed_if_refused(folder), finite.with_texts(prepared.texts, prepared.rows):
+    rows = [prepared.rows[i] for i in first.tolist()]
+    with removed_if_refused(folder), finite.with_texts(prepared.distinct_texts, rows):
         result = engine(encoded.encoder, TrainingJob(data, prepared.settings, seed, folder, encoded.sizes), progress)
     weight, vocabulary = result.lexical_weight, encoded.vocabulary
     return _Trained(
-        features=concatenated(result.after.numpy(), encoded.words, weight),
-        untrained=concatenated(result.before.numpy(), encoded.words, weight),
+        features=concatenated(result.after.numpy()[kind], encoded.words, weight),
+        untrained=concatenated(result.before.numpy()[kind], encoded.words, weight),
         vocabulary=replace(vocabulary, weight=weight) if vocabulary is not None and weight else None,
         history=result.history,
     )

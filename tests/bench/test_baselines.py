@@ -107,11 +107,12 @@ def planted_data() -> Dataset:
     return Dataset("planted", *parts)
 
 
-@pytest.mark.parametrize("name", ["kmeans", "kmeans-per-label", "hdbscan"])
-def test_a_whole_run_scores_both_protocols(tiny_encoder: str, planted_data: Dataset, name: str) -> None:
+@pytest.mark.parametrize("name", ["kmeans", "kmeans-lexical", "kmeans-per-label", "hdbscan"])
+def test_a_whole_run_scores_the_protocols_that_apply(tiny_encoder: str, planted_data: Dataset, name: str) -> None:
     settings = settings_for("default", encoder=tiny_encoder)
     first, again = (baselines.run(name, planted_data, settings, 0, Progress()) for _ in range(2))
-    assert list(first) == ["paper", "centroid"]
+    frozen = BASELINES[name][1] is None
+    assert list(first) == (["paper", "best-inertia", "centroid", "discover"] if frozen else ["paper", "centroid"])
     assert first == again
     assert all(10 < found.acc <= 100 for found in first.values())
     if name == "kmeans-per-label":
@@ -125,6 +126,19 @@ def test_features_are_those_of_the_encoder_untrained_and_cut_at_the_same_length(
     for longest in ("model", 5, 4000):
         ours = SentenceEncoder(tiny_encoder, max_tokens=None if longest == "model" else longest).encode(texts).numpy()
         np.testing.assert_allclose(baselines._frozen(texts, tiny_encoder, "model", longest), ours, atol=1e-5)
+
+
+def test_lexical_features_stand_beside_those_of_the_encoder() -> None:
+    texts, coarse, fine = planted_corpus(25)
+    part = Part.of(texts, coarse, fine)
+    blind = np.tile(np.array([[1.0, 0.0]], dtype=np.float32), (len(part), 1))  # The encoder tells nothing apart.
+    train, test = baselines._with_lexical(Dataset("planted", part, part), blind, blind)
+    assert train.shape[1] > 2
+    np.testing.assert_allclose(np.linalg.norm(train, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(train, test, atol=1e-5)  # The same texts have the same features.
+    same = np.array(part.coarse)[:, None] == np.array(part.coarse)
+    similarity = train @ train.T
+    assert similarity[same].mean() > similarity[~same].mean()
 
 
 def test_a_missing_bertopic_is_an_error_before_any_work(planted_data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ import pytest
 import torch
 from helpers.corpus import planted_corpus
 
-from subtaxa.bench import running
+from subtaxa.bench import trained_features
 from subtaxa.bench.datasets import Dataset, Part
-from subtaxa.bench.protocols import FineWatcher
+from subtaxa.bench.fine_watcher import FineWatcher
 from subtaxa.methods import method_class, settings_for, variants
 from subtaxa.methods.base import Method
 from subtaxa.runtime.progress import Progress
@@ -134,7 +134,7 @@ def test_no_method_can_reach_the_fine_labels(
 
     monkeypatch.setattr(kind, "loss", looked_at)
     monkeypatch.setattr(FineWatcher, "epoch", at_the_end)
-    running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
+    trained_features.trained_features(dataset, settings, 0, Progress(), tmp_path, curves=True)
     ((method, watcher),) = spy
     assert isinstance(method, kind)
     found.append(leaks(method, dataset, watcher))
@@ -204,9 +204,11 @@ def test_watching_changes_nothing(
     settings = settings_for(
         "default", method="dna", encoder=tiny_encoder, epochs=2, neighbours=5, batch_size=16, learning_rate=1e-3
     )
-    watched, _, history = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
-    train = running.train
-    monkeypatch.setattr(running, "train", lambda *arguments: train(*arguments[:5]))  # Without folder and watcher.
-    alone, _, plain = running._train(dataset, settings, 0, Progress(), tmp_path, curves=True)
+    watched, _, history = trained_features.trained_features(dataset, settings, 0, Progress(), tmp_path, curves=True)
+    train = trained_features.train
+    monkeypatch.setattr(
+        trained_features, "train", lambda *arguments: train(*arguments[:5])
+    )  # Without folder and watcher.
+    alone, _, plain = trained_features.trained_features(dataset, settings, 0, Progress(), tmp_path, curves=True)
     assert "acc" in history[-1].keys() - plain[-1].keys()
     np.testing.assert_array_equal(watched, alone)

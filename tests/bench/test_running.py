@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import signal
 import subprocess
@@ -14,18 +15,20 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import forks
+from helpers.bench_records import made_up
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs
 
 from subtaxa.bench import records, running
 from subtaxa.bench.baselines import BASELINES
+from subtaxa.bench.code_digest import code_of
 from subtaxa.bench.datasets import Dataset, Part
 from subtaxa.bench.paper import plan
 from subtaxa.bench.records import Job
 from subtaxa.cli.main import main
 from subtaxa.methods import soft_dna_without, variants
-from subtaxa.settings import NAMES
+from subtaxa.settings import NAMES, epochs_for
 
 TEXTS, COARSE, FINE = planted_corpus(15)
 # Epochs of the runs that are interrupted.
@@ -80,8 +83,13 @@ def test_the_record_is_complete(finished: Path, tiny_encoder: str) -> None:
     assert (record.data["train"], record.data["test"]) == (72, 18)
     assert (record.data["coarse"], record.data["fine"]) == (3, 6)
     assert record.data["skipped"] == {"train": 0, "test": 0}
-    assert {"subtaxa", "python", "torch", "scikit-learn"} <= record.machine["versions"].keys()
+    libraries = {"torch", "numpy", "scipy", "scikit-learn", "sentence-transformers", "transformers"}
+    assert {"subtaxa", "python", *libraries} <= record.machine["versions"].keys()
     assert record.machine["cores"] >= 1
+    assert record.machine["threads"] >= 1
+    assert len(record.data["fingerprint"]) == 64
+    assert record.content["code"] == code_of("dna")
+    assert record.budget is None
     assert record.seconds["whole"] >= record.seconds["training"] >= 0
     assert record.seconds["per_epoch"] >= 0
     assert record.seconds["resumed"] is False
@@ -213,6 +221,10 @@ def test_user_errors_are_one_sentence_and_write_nothing(
         "--limit is 'all'": [*own, *dna, "--limit", "all"],
         "epochs is 'many'": [*own, *dna, "--epochs", "many"],
         "unknown preset 'fast'": [*own, *dna, "--preset", "fast"],
+        "unknown budget 'small': use short or full": [*own, *dna, "--budget", "small"],
+        "leave out --preset or --budget": [*own, *dna, "--budget", "short", "--preset", "paper"],
+        "--all needs a budget": ["--all", "--data", str(tmp_path)],
+        "is chosen on HWU64: give --data": [*own, *dna, "--budget", "short"],
         "leave out --dataset": ["--all", "--method", "dna"],
         "--method and --seeds": ["--all", "--seeds", "1", "2"],
         "nothing to run": dna,
@@ -257,13 +269,15 @@ def test_all_continues_when_one_baseline_cannot_run(
     (folder / "train.tsv").write_text("text\tlabel\n" + "".join(rows[:70]) + "ragged\n")
     (folder / "test.tsv").write_text("text\tlabel\n" + "".join(rows[70:]))
 
-    def few(preset: str, limit: int | None, changes: dict[str, Any]) -> list[Job]:
-        return [Job("hwu64", name, preset, 0, limit, changes) for name in ("bertopic-per-label", "kmeans")]
+    def few(budget: str, preset: str, limit: int | None, changes: dict[str, Any]) -> list[Job]:
+        methods = ("bertopic-per-label", "kmeans", "hdbscan")
+        return [Job("hwu64", name, preset, 0, limit, changes, budget) for name in methods]
 
     monkeypatch.setattr(plan, "everything", few)
     monkeypatch.setitem(sys.modules, "bertopic", None)
     loud = [flag for flag in quick if flag != "--quiet"]
-    assert bench(tmp_path / "runs", "--all", "--data", str(tmp_path / "data"), *loud) == 0
+    budget = ["--budget", "full", "--skip", "hdbscan"]
+    assert bench(tmp_path / "runs", "--all", *budget, "--data", str(tmp_path / "data"), *loud) == 0
     printed = capsys.readouterr()
     first, second = printed.out.splitlines()
     assert "skipped, the baseline bertopic-per-label needs BERTopic" in first
@@ -274,26 +288,98 @@ def test_all_continues_when_one_baseline_cannot_run(
     assert list(by_method(tmp_path / "runs")) == [("kmeans", 0)]
 
 
-def test_everything_names_methods_that_exist_once_each() -> None:
-    every = list(plan.everything("default", None, {"epochs": 4}))
+@pytest.mark.parametrize("budget", ["short", "full", None])
+def test_everything_names_methods_that_exist_once_each(budget: str | None) -> None:
+    every = list(plan.everything(budget, "default", None, {"temperature": 0.1}))
     assert {job.method for job in every} <= variants().keys() | BASELINES.keys()
     assert len({job.folder(Path()) for job in every}) == len(every)
+    assert all(job.changes["temperature"] == 0.1 for job in every)
+    assert all(job.budget == budget for job in every)
+
+
+def test_the_short_budget_has_every_row_on_every_data_set_and_cheap_rows_come_first() -> None:
     assert len(plan.TABLE2) == 16
     assert len(plan.TABLE3) == 6
-    on = {name: {job.method for job in every if job.dataset == name} for name in ("hwu64", "clinc", "wos-part")}
+    every = list(plan.everything("short", "default", None, {}))
+    on = {name: {job.method for job in every if job.dataset == name} for name in plan.DATASETS}
+    rows = {*plan.TABLE2.values(), *plan.LATER.values(), *plan.BASELINE_ROWS.values()}
+    assert on["wos-part"] == rows
+    assert on["clinc"] == on["clinc-lt"] == rows - {"kmeans-lexical"}
+    assert on["hwu64"] == (rows - {"kmeans-lexical"}) | {*plan.TABLE3.values()}
     # Two pretrainings, the method of the preset quick, and the ablation of the default method.
     apart = {"bert+ce+mlm", "bert+ce-as-released", "head-only", *soft_dna_without.VARIANTS}
-    trained = variants().keys() - apart
-    assert on["hwu64"] == trained | BASELINES.keys()
-    assert on["clinc"] == on["wos-part"] == BASELINES.keys() | {"bert", "wscl", "dna", "down"}
-    for name in ("dna", "down", "star", "wscl", "kmeans"):
-        plain = [job.seed for job in every if (job.dataset, job.method, *job.changes) == ("hwu64", name, "epochs")]
-        assert plain == [0, 1, 2]
-    assert all(job.changes["epochs"] == 4 for job in every)
+    assert on["hwu64"] - BASELINES.keys() == variants().keys() - apart
+    cheap = [job.method in plan.CHEAP for job in every]
+    assert cheap == sorted(cheap, reverse=True)
+    first = [job.dataset for job in every if job.method not in plan.CHEAP]
+    assert first[: len(plan.TRAINED)] == ["hwu64"] * len(plan.TRAINED)
+    sweeps = {(job.dataset, job.method, *job.changes.items()) for job in every if job.changes}
+    assert ("clinc", "dna", ("neighbours", 500)) in sweeps
+    assert ("clinc", "dna", ("rank_top_m", 20)) in sweeps
+
+
+def test_the_full_budget_has_three_seeds() -> None:
+    every = list(plan.everything("full", "default", None, {}))
+    assert {job.method for job in every} == set(plan.FULL)
+    assert [job.seed for job in every if (job.dataset, job.method) == ("clinc", "star")] == [0, 1, 2]
+
+
+def test_close_rows_get_more_seeds(tmp_path: Path) -> None:
+    for method, acc in {"bert": 60.0, "dna": 70.0, "down": 71.9, "star": 74.0}.items():
+        made_up(tmp_path, "hwu64", method, acc, budget="short")
+    made_up(tmp_path, "hwu64", "wscl", 60.5)  # of no budget
+    made_up(tmp_path, "clinc", "wscl", 60.5, budget="short")  # of another data set
+    found = plan.closer_look(records.read_all(tmp_path), "short")
+    assert [(job.method, job.seed) for job in found] == [("dna", 1), ("dna", 2), ("down", 1), ("down", 2)]
+    assert {(job.dataset, job.variant) for job in found} == {("hwu64", "short")}
+
+
+def test_a_budget_is_the_same_for_all_methods() -> None:
+    texts = ("play some music",) * 20
+    data = Dataset("hwu64", Part(texts, ("a",) * 20, ("b",) * 20), Part((), (), ()), (), {"neighbours": 120})
+    found = {
+        name: running.settings_of(Job("hwu64", name, budget="short"), data, 2e-4).to_dict()
+        for name in ("kmeans", "bert", "wscl", "simcse", "dna", "down", "star", "clnn", "soft-dna")
+    }
+    for name in ("encoder", "pooling", "max_tokens", "trained_layers", "epochs", "batch_size", "pretrain_epochs"):
+        assert len({str(settings[name]) for settings in found.values()}) == 1, name
+    assert {settings["learning_rate"] for settings in found.values()} == {2e-4}
+    assert {name: found[name]["augment"] for name in ("dna", "clnn", "wscl", "soft-dna")} == {
+        "dna": "drop",
+        "clnn": "drop",
+        "wscl": "none",
+        "soft-dna": "shorten",
+    }
+    assert found["clnn"]["temperature"] == 0.07
+    assert found["simcse"]["temperature"] == 0.05
+    own = Job("hwu64", "dna", budget="short", changes={"epochs": 9, "learning_rate": 1e-3})
+    changed = running.settings_of(own, data, 2e-4)
+    assert (changed.epochs, changed.learning_rate) == (9, 1e-3)
+    full = running.settings_of(Job("hwu64", "dna", budget="full"), data)
+    assert (full.trained_layers, full.epochs) == ("layers", epochs_for(20))
+
+
+def test_only_renew_repeats_a_run_of_other_code(
+    own: list[str], quick: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = [*own, "--method", "kmeans", *quick]
+    assert bench(tmp_path, *call) == 0
+    (path,) = tmp_path.rglob("record.json")
+    old = json.loads(path.read_text())
+    old["code"]["files"]["subtaxa.bench.scoring"] = "0"
+    path.write_text(json.dumps(old))
+    assert bench(tmp_path, *call) == 0
+    assert json.loads(path.read_text()) == old
+    assert bench(tmp_path, *call, "--renew") == 0
+    assert json.loads(path.read_text())["code"] == code_of("kmeans")
+    capsys.readouterr()
+    assert bench(tmp_path, *call, "--renew") == 0
+    assert "all 1 runs are finished" in capsys.readouterr().out
 
 
 def test_folder_names_show_the_changes_and_are_distinct() -> None:
     assert Job("d", "m").variant == "default"
+    assert Job("d", "m", budget="short", changes={"neighbours": 5}).variant == "short_neighbours=5"
     assert (
         Job("d", "m", "paper", limit=9, changes={"neighbours": 5, "epochs": 4}).variant
         == "paper_epochs=4_neighbours=5_limit=9"

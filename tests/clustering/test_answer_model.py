@@ -7,7 +7,15 @@ import pytest
 from scipy.special import expit
 
 from subtaxa.clustering import answer_model
-from subtaxa.clustering.answer_model import SPREADS, WRONG, fit_answers, inputs, told, weights_before
+from subtaxa.clustering.answer_model import (
+    SPREADS,
+    WRONG_DIFFERENT,
+    WRONG_SAME,
+    fit_answers,
+    inputs,
+    told,
+    weights_before,
+)
 
 LABELS = 2
 
@@ -80,7 +88,7 @@ def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero
     same = rng.random(30) < expit(asked @ (start + rng.normal(scale=0.5, size=5)))
 
     def log_posterior(weights: np.ndarray) -> float:
-        chance = WRONG + (1 - 2 * WRONG) * expit(asked @ weights)
+        chance = WRONG_SAME + (1 - WRONG_SAME - WRONG_DIFFERENT) * expit(asked @ weights)
         spreads = np.array([*SPREADS[:3], *[SPREADS[3]] * LABELS])
         prior = -0.5 * (((weights - start) / spreads) ** 2).sum()
         return float(np.log(np.where(same, chance, 1 - chance)).sum() + prior)
@@ -93,9 +101,10 @@ def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero
 
 
 def test_what_answers_say_about_their_own_question() -> None:
-    assert told(1) == pytest.approx(np.log((1 - WRONG) / WRONG))
-    assert told(-2) == pytest.approx(-2 * told(1))
-    assert told(0) == 0.0
+    assert told(True, 1) == pytest.approx(np.log((1 - WRONG_DIFFERENT) / WRONG_SAME))
+    assert told(False, 1) == pytest.approx(np.log(WRONG_DIFFERENT / (1 - WRONG_SAME)))
+    assert told(False, 2) == pytest.approx(2 * told(False, 1))
+    assert told(True, 1) > -told(False, 1) > 0  # "different" is the less certain answer
 
 
 def test_the_model_does_not_diverge_on_answers_that_contradict_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,3 +116,38 @@ def test_retrieve_within_stays_in_the_label_and_marks_missing_neighbours() -> No
 def test_retrieve_within_limits_k_to_the_largest_label() -> None:
     queue = unit_tensor(9, 4)
     assert retrieve_within(queue, queue, torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1]), 100).indices.shape[1] == 5
+
+
+@pytest.mark.parametrize("exact_rows", [10, 1000])
+@pytest.mark.parametrize("k", [1, 3, 25, 60])
+def test_copies_are_found_as_by_a_full_sort(monkeypatch: pytest.MonkeyPatch, k: int, exact_rows: int) -> None:
+    """60 texts, of which 12 are distinct: some occur once, one 20 times."""
+    monkeypatch.setattr(neighbours, "EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", 300)
+    kind = torch.cat([torch.arange(12), torch.zeros(19, dtype=torch.int64), torch.arange(29) % 7])
+    kind = kind[torch.randperm(60, generator=torch.Generator().manual_seed(0))]
+    queries, queue = unit_tensor(12, 8, 1)[kind], unit_tensor(12, 8, 2)[kind]
+    found = retrieve(queue, queue, k).indices
+    assert same_neighbours(found, sorted_neighbours(queue, queue, k), queue, queue)
+    assert torch.equal(found[:, 0], torch.arange(60))
+    if exact_rows > 60:  # If the two differ, the own copies come first, however similar they are.
+        other = retrieve(queries, queue, k).indices
+        assert torch.equal(other[:, 0], torch.arange(60))
+        assert all(len(set(row)) == k for row in other.tolist())
+
+
+def test_copies_are_neighbours_of_one_another() -> None:
+    """Of 9 equal texts and 3 neighbours, each text is on the lists of 3: no copy is everybody's neighbour."""
+    rows = unit_tensor(1, 8).repeat(9, 1)
+    assert torch.bincount(retrieve(rows, rows, 3).indices.ravel()).tolist() == [3] * 9
+
+
+def test_only_distinct_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = unit_tensor(5, 8).repeat(1000, 1)
+    compared: list[int] = []
+    real = neighbours._top_k
+    monkeypatch.setattr(
+        neighbours, "_top_k", lambda queries, rows, *more: compared.append(len(rows)) or real(queries, rows, *more)
+    )
+    retrieve(rows, rows, 50)
+    assert compared == [5]

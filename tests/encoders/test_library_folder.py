@@ -173,6 +173,13 @@ def test_a_vocabulary_without_a_token_for_unknown_words_is_refused(folder: Path)
         load_pipeline(str(folder))
 
 
+def test_a_token_that_the_model_does_not_know_is_refused(folder: Path) -> None:
+    content = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(content | {"sep_token": "[STRANGER]"}))
+    with pytest.raises(InputError, match=r"its tokenizer has token \d+, but the model knows \d+ tokens"):
+        load_pipeline(str(folder))
+
+
 def test_the_copy_holds_listed_files_only(folder: Path) -> None:
     for name in ("README.md", "optimizer.safetensors", "training_args.json", "x.jinja"):
         (folder / name).write_text("{}")

@@ -243,3 +243,20 @@ def test_a_huge_text_is_cut_before_it_is_tokenised(tiny_encoder: str, monkeypatc
     assert max(seen) <= 50_000
     assert len(many) == 20
     assert torch.equal(many.ids[: len(few.ids)], few.ids)
+
+
+@pytest.mark.parametrize("layers", [0, 2, "all"])
+def test_copies_of_a_text_have_the_same_features_to_the_last_bit(tiny_encoder: str, layers: int | str) -> None:
+    texts = ["my card was charged twice", "hello", *["where is my refund"] * 150, "hello", "the flight is late today"]
+    encoder = SentenceEncoder(tiny_encoder, trained_layers=layers)
+    encoder.chunk_tokens = 32
+    done: list[int] = []
+    tokens = encoder.cache_frozen(encoder.tokenise(texts))
+    features = encoder.features(tokens, advance=done.append)
+    assert sum(done) == len(texts)
+    assert (features[2:152] == features[2]).all()
+    assert (features[1] == features[152]).all()
+    each = torch.cat([encoder.encode([text]) for text in texts])
+    assert torch.allclose(features, each, atol=1e-5)
+    if tokens.states is not None:
+        assert len(tokens.states) == int(tokens.lengths[[0, 1, 2, 153]].sum())

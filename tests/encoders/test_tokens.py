@@ -16,7 +16,8 @@ def packed(*lengths: int, states: bool = False) -> Tokens:
     offsets = torch.tensor([0, *lengths]).cumsum(0)
     ordinary = torch.ones(len(ids), dtype=torch.bool)
     ordinary[offsets[:-1]] = False
-    return Tokens(ids, ordinary, offsets, PAD, torch.stack([ids, -ids], 1).float() if states else None)
+    tokens = Tokens(ids, ordinary, offsets, PAD)
+    return tokens.with_states(lambda empty, _: empty.copy_(torch.stack([ids, -ids], 1)), 2) if states else tokens
 
 
 def random_lengths(n: int, seed: int = 0) -> list[int]:
@@ -74,6 +75,26 @@ def test_batches_by_length_hold_each_text_once_within_the_bounds(max_tokens: int
 def test_batches_by_length_are_full() -> None:
     """Ten texts of five tokens, at most 20 tokens: four, four and two."""
     assert [len(b) for b in packed(*[5] * 10).batches_by_length(20)] == [4, 4, 2]
+
+
+def test_texts_with_the_same_tokens_are_encoded_once() -> None:
+    tokens = packed(2, 3, 2, 1)
+    ids = tokens.ids.clone()
+    ids[5:7] = ids[0:2]  # The third text has the tokens of the first.
+    again = Tokens(ids, tokens.ordinary, tokens.offsets, PAD)
+    first, kind = again.distinct
+    assert first.tolist() == [0, 1, 3]
+    assert kind.tolist() == [0, 1, 0, 2]
+    assert sorted(torch.cat(again.batches_by_length()).tolist()) == [0, 1, 3]
+    rows = torch.tensor([[1.0], [2.0], [-9.0], [4.0]])
+    assert again.copied_to_duplicates(rows).ravel().tolist() == [1.0, 2.0, 1.0, 4.0]
+    cached = again.with_states(lambda empty, _: empty.copy_(torch.arange(6.0)[:, None]), 1)
+    assert cached.starts is not None
+    assert cached.starts.tolist() == [0, 2, 0, 5]
+    states = cached.batch(torch.tensor([2, 3, 1])).states
+    assert states is not None
+    assert states[..., 0].tolist() == [[0.0, 1.0, 0.0], [5.0, 0.0, 0.0], [2.0, 3.0, 4.0]]
+    assert tokens.copied_to_duplicates(rows) is rows
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])

@@ -53,15 +53,19 @@ def made_up(
     history: list[dict[str, Any]] | None = None,
     per_epoch: float | None = 60.0,
     encoder: str = "packaged",
+    budget: str | None = None,
+    code: dict[str, str] | None = None,
+    created: str = "2026-01-01T00:00:00+00:00",
 ) -> Record:
     """A finished run. ARI is ACC − 10 and NMI is ACC + 10. With the protocol `centroid`, each is 5 higher."""
-    job = Job(dataset, method, preset, seed, limit, changes or {})
+    job = Job(dataset, method, preset, seed, limit, changes or {}, budget)
     folder = job.folder(root)
     folder.mkdir(parents=True)
     coarse, fine, train, test = COUNTS.get(dataset, (3, 9, 90, 30))
     settings = {"encoder": encoder, "epochs": 4, "neighbours": K.get(dataset, 20), "rank_top_m": 5}
     content = {
         **identity(job),
+        "code": {"digest": "0", "files": {"subtaxa.training.trainer": "1"} if code is None else code},
         "settings": settings | dict(job.changes),
         "data": {
             "train": train,
@@ -80,7 +84,7 @@ def made_up(
         "peak_memory_mb": 1_500 + seed,
         "machine": {"cores": 2, "threads": 2, "kind": "x86_64", "versions": {"subtaxa": "0.1.0"}},
         "command": "",
-        "created": "2026-01-01T00:00:00+00:00",
+        "created": created,
     }
     return write_record(folder, content)
 

@@ -116,8 +116,8 @@ def test_the_bench_commands_run_on_a_users_file(tickets: Path, capsys: pytest.Ca
 
 
 def compared() -> dict[str, dict[str, dict[str, str]]]:
-    """Return the rows of `subtaxa bench compare` for the default method, by data set and measure."""
-    with (ROOT / "research" / "paper" / "compare.csv").open(newline="") as file:
+    """Return the rows that `subtaxa bench compare` of 0.1 printed for the default method, by data set and measure."""
+    with (ROOT / "research" / "paper" / "0.1" / "compare.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["row"] == "subtaxa"]
     return {name: {r["measure"]: r for r in rows if r["dataset"] == name} for name in {r["dataset"] for r in rows}}
 

@@ -84,3 +84,30 @@ def test_a_run_without_digests_still_loads(run: Path) -> None:
     del facts["files"]
     (run / "run.json").write_text(json.dumps(facts))
     assert len(Discovery.load(run).predict(["refund owed"])) == 1
+
+
+def test_lone_surrogates_of_a_stranger_reach_no_file(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They were written by a stranger, or come from the name of a file that is not UTF-8."""
+    from subtaxa.cli.main import main
+
+    facts = json.loads((run / "run.json").read_text())
+    facts |= {"preset": "\ud800", "command": "\udcff", "created": "\ud800"}
+    facts["data"] |= {"source": "\udcff.csv", "fingerprint": "\ud800"}
+    tree = json.loads((run / "tree.json").read_text())
+    for node in tree["nodes"]:
+        node |= {"name": "\ud800", "keywords": ["\ud800"], "examples": ["\ud800"]}
+    (run / "tree.json").write_text(json.dumps(tree))
+    facts["files"] = digests(run)
+    (run / "run.json").write_text(json.dumps(facts))
+    assert main(["rename", str(run), "0", "Mine", "--quiet"]) == 0
+    assert main(["recut", str(run), "--categories", "7", "--quiet"]) == 0
+    assert main(["info", str(run)]) == 0
+    assert len(Discovery.load(run).taxonomy_) == 7
+
+
+def test_a_number_that_no_float_can_hold_is_refused(run: Path) -> None:
+    facts = json.loads((run / "run.json").read_text())
+    facts["history"][0]["loss"] = 10**400
+    (run / "run.json").write_text(json.dumps(facts))
+    with pytest.raises(SubtaxaError, match="is damaged"):
+        Discovery.load(run)

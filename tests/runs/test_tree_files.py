@@ -22,7 +22,9 @@ from subtaxa.taxonomy.described_tree import DescribedTree, Node
 DATA = blobs([[30, 20], [25], [1]], spread=0.2)
 TREE = Forest(DATA.features, DATA.labels).category_tree
 N, LABELS = len(DATA), 3
-GROUPS = {7: (int(TREE.n_nodes - 1),), 2: (0, 3)}
+ROOTS = {int(TREE.labels[node]): int(node) for node in np.flatnonzero(TREE.parents < 0)}
+GROUPS = {7: (ROOTS[0],), 2: tuple(np.flatnonzero(TREE.part_labels == 1)[[0, 2]].tolist())}
+MOVED = {3: 7, 0: 2}
 
 
 def described(tree: CategoryTree = TREE) -> DescribedTree:
@@ -32,12 +34,12 @@ def described(tree: CategoryTree = TREE) -> DescribedTree:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tree(tmp_path, described(), GROUPS)
+    write_tree(tmp_path, described(), GROUPS, MOVED)
     return tmp_path
 
 
 def test_a_tree_reads_back(folder: Path) -> None:
-    found, groups = read_tree(folder, N, LABELS)
+    found, groups, moved = read_tree(folder, N, LABELS)
     assert found is not None
     for name in ("parts", "part_labels", "children", "heights"):
         ours, theirs = getattr(TREE, name), getattr(found.tree, name)
@@ -45,20 +47,21 @@ def test_a_tree_reads_back(folder: Path) -> None:
         np.testing.assert_array_equal(ours, theirs)
     assert found.nodes == described().nodes
     assert groups == GROUPS
+    assert moved == MOVED
 
 
 def test_a_tree_without_merges_reads_back(tmp_path: Path) -> None:
     data = blobs([[1], [1]], dim=8)
     tree = Forest(data.features, data.labels).category_tree
-    write_tree(tmp_path, described(tree), {0: (0,), 1: (1,)})
-    found, groups = read_tree(tmp_path, 2, 2)
+    write_tree(tmp_path, described(tree), {0: (0,), 1: (1,)}, {})
+    found, groups, _ = read_tree(tmp_path, 2, 2)
     assert found is not None
     assert found.tree.children.shape == (0, 2)
     assert groups == {0: (0,), 1: (1,)}
 
 
 def test_a_run_of_version_0_1_has_no_tree(tmp_path: Path) -> None:
-    assert read_tree(tmp_path, N, LABELS) == (None, {})
+    assert read_tree(tmp_path, N, LABELS) == (None, {}, {})
 
 
 def with_value(array: np.ndarray, index: Any, value: Any) -> np.ndarray:
@@ -118,6 +121,13 @@ def test_arrays_of_other_texts_or_labels_are_refused(folder: Path) -> None:
         (lambda content: content["categories"][0].update(nodes=[-1]), "names a node that the tree does not have"),
         (lambda content: content["categories"][0].update(nodes=[True]), "is damaged"),
         (lambda content: content["categories"][0].update(id="0"), "is damaged"),
+        (lambda content: content["categories"].append({"id": 9, "nodes": [ROOTS[0]]}), "have the same texts"),
+        (lambda content: content["categories"].append({"id": 9, "nodes": [0]}), "have the same texts"),
+        (lambda content: content["categories"].append({"id": 7, "nodes": [ROOTS[2]]}), "have the same texts"),
+        (lambda content: content["categories"][0].update(nodes=[ROOTS[2], ROOTS[2]]), "have the same texts"),
+        (lambda content: content["moved"][0].update(text=N), "names a text that the run does not have"),
+        (lambda content: content["moved"][0].update(text=-1), "names a text that the run does not have"),
+        (lambda content: content["moved"][0].update(to=None), "is damaged"),
     ],
 )
 def test_damaged_descriptions_are_refused(folder: Path, change: Callable[[Any], object], sentence: str) -> None:
@@ -136,7 +146,21 @@ def test_missing_arrays_are_refused(folder: Path) -> None:
 
 def test_nodes_without_a_stability_are_allowed(tmp_path: Path) -> None:
     tree = described()
-    write_tree(tmp_path, replace(tree, nodes=tuple(replace(node, stability=None) for node in tree.nodes)), {})
-    found, _ = read_tree(tmp_path, N, LABELS)
+    write_tree(tmp_path, replace(tree, nodes=tuple(replace(node, stability=None) for node in tree.nodes)), {}, {})
+    found, *_ = read_tree(tmp_path, N, LABELS)
     assert found is not None
     assert {node.stability for node in found.nodes} == {None}
+
+
+@pytest.mark.parametrize("text", ['{"nodes":' * 100_000, "[" * 100_000, "", "{", "\x00"])
+def test_what_is_no_json_is_refused(folder: Path, text: str) -> None:
+    (folder / layout.TREE_NODES).write_text(text, "utf-8")
+    with pytest.raises(SubtaxaError, match="is damaged"):
+        read_tree(folder, N, LABELS)
+
+
+def test_a_tree_saved_without_moved_texts_reads_back(folder: Path) -> None:
+    content = json.loads((folder / layout.TREE_NODES).read_text("utf-8"))
+    del content["moved"]
+    (folder / layout.TREE_NODES).write_text(json.dumps(content), "utf-8")
+    assert read_tree(folder, N, LABELS).moved == {}

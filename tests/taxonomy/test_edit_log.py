@@ -22,7 +22,7 @@ from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import layout
 from subtaxa.runtime.arrays import unit
-from subtaxa.taxonomy import edit_log, edits
+from subtaxa.taxonomy import edit_log, edits, working_taxonomy
 from subtaxa.taxonomy.categories import Category, Taxonomy
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -428,3 +428,41 @@ def test_the_log_keeps_the_names_that_an_edit_led_to_and_replaying_it_embeds_not
     again = edit_log.replay(base, [entry])
     assert again.categories[0].name == name
     assert len(asked) == n_asked
+
+
+@hypothesis_settings(max_examples=30, derandomize=True, deadline=None, database=None)
+@given(st.lists(requests, min_size=2, max_size=8))
+def test_a_log_leads_to_the_same_categories_whether_edits_are_applied_one_by_one_or_replayed(
+    asked: list[tuple[object, ...]],
+) -> None:
+    base, log = made_up(1), list[edit_log.Edit]()
+    working = base.copy()
+    for kind, *what in asked:
+        if kind == "undo":
+            continue
+        before = working.copy()
+        try:
+            log.append(edit_log.apply_new(working, MAKE[str(kind)](working, *what), log))
+        except InputError:
+            working = before
+    found = edit_log.replay(base, log)
+    assert found.categories == working.categories
+    assert found.category.tolist() == working.category.tolist()
+    for i, centroid in working.centroids.items():
+        np.testing.assert_array_equal(found.centroids[i], centroid)
+
+
+def test_replaying_a_long_log_describes_each_label_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    base, log = made_up(0), list[edit_log.Edit]()
+    working = base.copy()
+    for i in range(40):
+        edit = edits.move(working, [2], (1, 0)[i % 2]) if i % 3 else edits.rename(working, 4, f"name {i}")
+        log.append(edit_log.apply_new(working, edit, log))
+    described: list[int] = []
+    real = working_taxonomy.name_categories
+    monkeypatch.setattr(
+        working_taxonomy, "name_categories", lambda texts, *more: described.append(len(texts)) or real(texts, *more)
+    )
+    found = edit_log.replay(base, log)
+    assert described == [18]  # The label "a"; a new name in "b" changes only the lines about differences.
+    assert found.categories == working.categories

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from helpers.corpus import planted_corpus
 
+from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.runs import layout
 from subtaxa.taxonomy.categories import Category
+from subtaxa.taxonomy.edit_log import write_log
 
 TEXTS, LABELS, FINE = planted_corpus(per_topic=20)
 OLD_RUN = Path(__file__).parents[1] / "runs" / "run_0_1_0"
@@ -170,6 +175,56 @@ def test_moved_texts_stay_in_their_category_if_it_is_still_there(model: Discover
     assert {c.id for c in model.taxonomy_.children("access")} == {first, second}
     assert set(moved) <= set(rows_of(model, second))  # It is back, and so are they.
     consistent(model)
+
+
+def test_moved_texts_stay_in_their_category_after_an_update(model: Discovery, tmp_path: Path) -> None:
+    first, second = (c.id for c in model.taxonomy_.children("access"))
+    moved = rows_of(model, first)[:3]
+    model.taxonomy_.move(moved, second)
+    model.update(["refund owed back please", "my parcel is late"], ["money", "post"])
+    again = Discovery.load(model.save(tmp_path / "run"))
+    for updated in (model, again):
+        updated.recut({"access": 1})
+        updated.recut({"access": 2})
+        assert {c.id for c in updated.taxonomy_.children("access")} == {first, second}
+        assert set(moved) <= set(rows_of(updated, second))
+        consistent(updated)
+    assert shown(model) == shown(again)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda edit, tree: edit.update(left=-1),
+        lambda edit, tree: edit.update(right=tree.n_nodes),
+        lambda edit, tree: edit.update(left=edit["right"]),
+        lambda edit, tree: edit.update(left=int(np.flatnonzero(tree.labels != tree.labels[edit["right"]])[0])),
+        lambda edit, tree: edit.update(right=int(tree.parents[edit["left"]])),
+        lambda edit, tree: edit["groups"][0].update(id=-1),
+        lambda edit, tree: edit["groups"][0].update(nodes=[]),
+        lambda edit, tree: edit["groups"][0].update(nodes=[tree.n_nodes]),
+        lambda edit, tree: edit["groups"][0].update(nodes=edit["groups"][1]["nodes"]),
+        lambda edit, tree: edit["groups"].pop(),
+    ],
+)
+def test_a_log_with_a_strange_answer_is_refused(
+    saved: Path, tmp_path: Path, change: Callable[[Any, CategoryTree], object]
+) -> None:
+    run = Path(shutil.copytree(saved, tmp_path / "run"))
+    model = Discovery.load(run)
+    described = model._fitted_state().tree
+    assert described is not None
+    model.recut({"access": 3})
+    (edit,) = model._fitted_state().edits
+    left, right, _ = (group["nodes"][0] for group in edit["groups"])
+    edit |= {"do": "answer", "left": left, "right": right, "same": False}
+    shutil.copy(run / layout.TAXONOMY, run / layout.TRAINED)
+    (run / layout.EDITS).write_text(write_log([edit]), "utf-8")
+    assert shown(Discovery.load(run)) == shown(model)
+    change(edit, described.tree)
+    (run / layout.EDITS).write_text(write_log([edit]), "utf-8")
+    with pytest.raises(InputError, match="does not belong to this run"):
+        Discovery.load(run)
 
 
 def test_a_category_of_which_every_text_was_moved_does_not_come_back(model: Discovery) -> None:

@@ -1,8 +1,10 @@
 """Baselines that a practitioner would try first: frozen embeddings and a clustering library.
 
-A clusterer takes unit features (N, D) and returns a category for each text. Texts that it leaves out as noise go to the
-nearest category. The protocol `paper` clusters the test texts; `centroid` clusters the training texts and assigns the
-test texts to the nearest category. Clusterers that need the number of categories get the true one.
+The frozen embeddings, alone or with lexical features, are scored by the four protocols, like those of trained methods.
+A clusterer replaces the protocols. It takes unit features (N, D) and returns a category for each text. Texts that it
+leaves out as noise go to the nearest category. Under `paper` it clusters the test texts; under `centroid` it clusters
+the training texts and the test texts go to the nearest category. Clusterers that need the number of categories get the
+true one.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.cluster import HDBSCAN
 
 from subtaxa.bench.datasets import Dataset, Ints, Part
-from subtaxa.bench.protocols import kmeans, nearest_mean
+from subtaxa.bench.protocols import kmeans, nearest_mean, score_features
 from subtaxa.bench.scoring import Score, score
+from subtaxa.encoders.lexical import concatenated, lexical_features, lexical_weight
 from subtaxa.encoders.loading import encode_frozen
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.arrays import Floats
@@ -103,8 +107,10 @@ def over_all_texts(clusterer: Callable[[Task], Ints]) -> Callable[[Task, Part], 
     return lambda task, part: np.unique(clusterer(task), return_inverse=True)[1].astype(np.int64)
 
 
-BASELINES: dict[str, tuple[str, Callable[[Task, Part], Ints]]] = {
-    "kmeans": ("frozen sentence embeddings, k-means", over_all_texts(by_kmeans)),
+# What each baseline is, and its clusterer. Without one, the embeddings are scored by the four protocols.
+BASELINES: dict[str, tuple[str, Callable[[Task, Part], Ints] | None]] = {
+    "kmeans": ("frozen sentence embeddings, k-means", None),
+    "kmeans-lexical": ("frozen sentence embeddings and lexical features, k-means", None),
     "kmeans-per-label": (
         "frozen sentence embeddings, k-means inside each coarse label with its true number",
         per_label(by_kmeans),
@@ -122,21 +128,37 @@ def _frozen(texts: tuple[str, ...], encoder: str, pooling: str, max_tokens: int 
 
 
 def run(name: str, dataset: Dataset, settings: Settings, seed: int, progress: Progress) -> dict[str, Score]:
-    """The scores of a baseline by the protocols `paper` and `centroid`."""
+    """The scores of a baseline by each protocol that applies to it."""
     about, clusterer = BASELINES[name]
     if name.startswith("bertopic"):
         _bertopic()
-    features = []
+    parts = dataset.train, dataset.test
     with progress.step("Reading all texts with the encoder"):
-        for part in (dataset.train, dataset.test):
-            features.append(_frozen(part.texts, settings.encoder, settings.pooling, settings.max_tokens))
+        train, test = (_frozen(part.texts, settings.encoder, settings.pooling, settings.max_tokens) for part in parts)
+    if name.endswith("-lexical"):
+        train, test = _with_lexical(dataset, train, test)
+    if clusterer is None:
+        with progress.step(f"Clustering: {about}"):
+            codes = dataset.train.coarse_codes
+            return score_features(train, codes, test, dataset.test.fine, dataset.n_fine, seed)
     found = []
     with progress.step(f"Clustering: {about}", 2) as step:
-        for part, rows in zip((dataset.train, dataset.test), features, strict=True):
+        for part, rows in zip(parts, (train, test), strict=True):
             found.append(clusterer(Task(list(part.texts), rows, dataset.n_fine, seed), part))
             step.advance()
     truth = dataset.test.fine
-    return {
-        "paper": score(truth, found[1]),
-        "centroid": score(truth, nearest_mean(features[0], found[0], features[1])),
-    }
+    return {"paper": score(truth, found[1]), "centroid": score(truth, nearest_mean(train, found[0], test))}
+
+
+def _with_lexical(dataset: Dataset, train: Floats, test: Floats) -> tuple[Floats, Floats]:
+    """The features with lexical features beside them, at the weight that the default method gives them before training.
+
+    The coarse labels of the training texts choose the weight, which is at most 1.
+    """
+    lexical, vocabulary = lexical_features(dataset.train.texts)
+    labels = torch.from_numpy(dataset.train.coarse_codes)
+    weight = min(1.0, lexical_weight(torch.from_numpy(train), torch.from_numpy(lexical), labels))
+    if vocabulary is None or not weight:
+        return train, test
+    new = vocabulary.features(dataset.test.texts)
+    return concatenated(train, lexical, weight), concatenated(test, new, weight)

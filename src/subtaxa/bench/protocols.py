@@ -1,4 +1,4 @@
-"""The four protocols that score embeddings, and the accuracy of the neighbours.
+"""The four protocols that score embeddings.
 
 - `paper`: k-means on the test embeddings with the true number of categories.
 - `best-inertia`: the same with one more start, from a Ward tree, if that reaches a lower inertia. With many categories,
@@ -12,28 +12,23 @@ N texts, D dimensions, K categories.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
-from torch import Tensor
 
 from subtaxa.bench.scoring import Score, score
 from subtaxa.clustering.rules import cluster
 from subtaxa.clustering.ward_tree import WardTree
 from subtaxa.errors import SettingError
 from subtaxa.runtime.arrays import Floats, means, unit
-from subtaxa.training.trainer import Watcher
 
 Ints = NDArray[np.int64]
 # Random starts of k-means; a single one may be unlucky.
 RESTARTS = 20
-# Random starts of k-means after each epoch, which only the curves need.
-CURVE_RESTARTS = 3
 
 
 def kmeans(features: Floats, number: int, seed: int, restarts: int = RESTARTS) -> Ints:
@@ -85,39 +80,3 @@ def score_features(
     with suppress(SettingError):
         scores["discover"] = score(truth, nearest_discovered(train, coarse, test, number, seed))
     return scores
-
-
-class FineWatcher(Watcher):
-    """Measures a training against the fine labels.
-
-    It records how many neighbours each filter keeps and how many of them are right, not counting the text itself.
-    After each epoch it scores the test texts, if their features are given.
-    """
-
-    def __init__(
-        self,
-        train: Sequence[str],
-        test: Sequence[str],
-        number: int,
-        seed: int,
-        features: Callable[[], Floats] | None,
-    ) -> None:
-        self.fine = torch.from_numpy(np.unique(train, return_inverse=True)[1].astype(np.int64))
-        self.truth, self.number, self.seed, self.features = test, number, seed, features
-
-    def mined(self, indices: Tensor, stages: Mapping[str, Tensor]) -> dict[str, float]:
-        indices = indices.cpu()
-        other = indices != torch.arange(len(indices))[:, None]  # (N, k)
-        right = self.fine[indices] == self.fine[:, None]  # (N, k)
-        log = {}
-        for stage, kept in stages.items():
-            counted = kept.cpu() & other
-            log[f"accuracy_{stage}"] = float(right[counted].float().mean()) if counted.any() else float("nan")
-            log[f"count_{stage}"] = float(counted.sum() / len(indices))
-        return log
-
-    def epoch(self) -> dict[str, float]:
-        if self.features is None:
-            return {}
-        found = score(self.truth, kmeans(self.features(), self.number, self.seed, CURVE_RESTARTS))
-        return {"acc": found.acc, "ari": found.ari, "nmi": found.nmi}

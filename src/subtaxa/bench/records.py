@@ -24,7 +24,7 @@ RENAMED_PROTOCOLS = {"lowest": "best-inertia"}
 
 @dataclass(frozen=True)
 class Job:
-    """What to run. `changes` are settings that replace those of the preset."""
+    """What to run. `changes` are settings that replace those of the preset and of the budget."""
 
     dataset: str
     method: str
@@ -32,16 +32,18 @@ class Job:
     seed: int = 0
     limit: int | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
+    budget: str | None = None
 
     @property
     def variant(self) -> str:
-        """The preset and its changes as a folder name, for instance default_epochs=4."""
+        """The budget or the preset, and the changes, as a folder name: short, default_epochs=4."""
         changed = dict(sorted(self.changes.items())) | ({"limit": self.limit} if self.limit else {})
-        parts = [self.preset, *(f"{name.replace('_', '-')}={value}" for name, value in changed.items())]
+        name = self.budget or self.preset
+        parts = [name, *(f"{setting.replace('_', '-')}={value}" for setting, value in changed.items())]
         plain = "_".join(parts)
         if len(plain) <= 100 and all(c.isalnum() or c in "-_=.+" for c in plain):
             return plain
-        return f"{self.preset}_{hashlib.sha256(plain.encode()).hexdigest()[:12]}"
+        return f"{name}_{hashlib.sha256(plain.encode()).hexdigest()[:12]}"
 
     def folder(self, root: Path) -> Path:
         return root / self.dataset / self.method / self.variant / f"seed-{self.seed}"
@@ -65,6 +67,16 @@ class Record:
 
     def score(self, protocol: str, measure: str) -> float:
         return float(self.content["scores"][protocol][measure])
+
+    @property
+    def budget(self) -> str | None:
+        """The name of the budget. Runs without one, and those of 0.1, have their own settings."""
+        return self.content.get("budget")
+
+    @property
+    def code(self) -> Mapping[str, str]:
+        """The digest of each file that the result depends on (code_digest.py). Records of 0.1 have none."""
+        return dict(self.content.get("code", {}).get("files", {}))
 
 
 def write_record(folder: Path, content: Mapping[str, Any]) -> Record:
@@ -119,9 +131,16 @@ def open_checkpoint(folder: Path, identity: Mapping[str, Any]) -> bool:
     return False
 
 
-def missing(jobs: Iterable[Job], root: Path) -> list[Job]:
-    """The jobs that have no record yet."""
-    return [job for job in jobs if read_record(job.folder(root)) is None]
+def missing(jobs: Iterable[Job], root: Path, renew: bool = False) -> list[Job]:
+    """The jobs that have no record yet. With `renew`, also those whose record was made by other code."""
+    return [job for job in jobs if (done := read_record(job.folder(root))) is None or (renew and is_stale(done))]
+
+
+def is_stale(record: Record) -> bool:
+    """Whether the code that the result depends on has changed since the run."""
+    from subtaxa.bench.code_digest import code_of  # This imports torch, which tables do not need.
+
+    return record.code != code_of(record.method, bool(record.settings["pretrain_epochs"]))["files"]
 
 
 def choose_variant(records: list[Record], variant: str | None) -> list[Record]:
@@ -143,7 +162,7 @@ def choose_variant(records: list[Record], variant: str | None) -> list[Record]:
 
 
 def _changes_at_most_one_more(run: Record, main: Record) -> bool:
-    same = (run.preset, run.limit) == (main.preset, main.limit)
+    same = (run.preset, run.budget, run.limit) == (main.preset, main.budget, main.limit)
     return same and main.changes.items() <= run.changes.items() and len(run.changes) <= len(main.changes) + 1
 
 

@@ -7,60 +7,66 @@ import math
 import platform
 import shutil
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from subtaxa import __version__
-from subtaxa.bench import baselines, records
+from subtaxa.bench import baselines, learning_rates, records
+from subtaxa.bench.budgets import budget_of
+from subtaxa.bench.code_digest import code_of
 from subtaxa.bench.datasets import Dataset
 from subtaxa.bench.peak_memory import PeakMemory
-from subtaxa.bench.protocols import RESTARTS, FineWatcher, score_features
+from subtaxa.bench.protocols import RESTARTS, score_features
 from subtaxa.bench.scoring import Score
+from subtaxa.bench.trained_features import trained_features
 from subtaxa.data.tables import csv_text
-from subtaxa.encoders.base import Encoder
-from subtaxa.encoders.lexical import concatenated, lexical_features
-from subtaxa.encoders.tokens import Tokens
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
-from subtaxa.methods.base import TrainingData
 from subtaxa.runs.save import cores, versions
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.atomic_files import write_whole
 from subtaxa.runtime.folder_lock import try_exclusive
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.training.fit_encoder import encoder_for, train
 from subtaxa.training.trainer import History
 
 # Methods whose test texts figure 5 shows on a map.
 MAPPED = ("wscl", "dna")
-# Tokens of the most recent run; the next run often needs the same.
-_latest: dict[Any, tuple[Tokens, Tokens]] = {}
 
 
 def run(
-    job: records.Job, dataset: Dataset, root: Path, progress: Progress, command: str = "", curves: bool = True
+    job: records.Job,
+    dataset: Dataset,
+    root: Path,
+    progress: Progress,
+    command: str = "",
+    curves: bool = True,
+    renew: bool = False,
 ) -> records.Record | None:
     """Run a job unless its record exists. Returns the record, or None if another process is running the job.
 
-    With `curves`, the test texts are also scored after each epoch.
+    With `curves`, the test texts are also scored after each epoch. With `renew`, a record of other code is replaced.
     """
     folder, dataset = job.folder(root), dataset.limited(job.limit)
-    done = _finished(folder, dataset)
+    done = _finished(folder, dataset, renew)
     if done is not None:
         return done
     with try_exclusive(folder) as is_ours:
         if not is_ours:
             return None
-        done = _finished(folder, dataset)  # Another process may have finished it in the meantime.
-        return done or _run(job, dataset, folder, progress, command, curves)
+        done = _finished(folder, dataset, renew)  # Another process may have finished it in the meantime.
+        rate = learning_rates.chosen_rate(root, job.budget, job.method) if job.budget else None
+        return done or _run(job, dataset, settings_of(job, dataset, rate), folder, progress, command, curves)
 
 
-def _finished(folder: Path, dataset: Dataset) -> records.Record | None:
+def _finished(folder: Path, dataset: Dataset, renew: bool) -> records.Record | None:
     """The record, if there is one. A record of other data under the same name is an error."""
     done = records.read_record(folder)
+    if done is not None and renew and records.is_stale(done):
+        return None
     if done is not None and done.data.get("fingerprint", dataset.fingerprint) != dataset.fingerprint:
         raise SubtaxaError(
             f"{str(folder)!r} holds a run on other data of the same name: choose another folder with --runs"
@@ -68,26 +74,46 @@ def _finished(folder: Path, dataset: Dataset) -> records.Record | None:
     return done
 
 
-def settings_of(job: records.Job, dataset: Dataset) -> Settings:
-    """The settings of a job. Later sources override earlier ones: preset, data set, method, the job's changes."""
+def settings_of(job: records.Job, dataset: Dataset, rate: float | None = None) -> Settings:
+    """The settings of a job. Later sources override earlier ones: preset, data set, method, budget, the job's changes.
+
+    `rate` is the learning rate that was chosen for the method within the budget.
+    """
+    return unresolved_settings(job, dataset, rate).for_data(dataset.train.texts)
+
+
+def unresolved_settings(job: records.Job, dataset: Dataset, rate: float | None = None) -> Settings:
+    """The settings of a job, in which some may still be "auto"."""
     data = {**dataset.settings, **(dataset.paper_settings if job.preset == "paper" else {})}
     method = {} if job.method in baselines.BASELINES else {"method": job.method}
-    settings = settings_for(job.preset, data, **method, **job.changes)
-    return settings.for_data(dataset.train.texts)
+    budget = dict(budget_of(job.budget).settings) if job.budget else {}
+    chosen = {} if rate is None else {"learning_rate": rate}
+    return settings_for(job.preset, data, **{**method, **budget, **chosen, **job.changes})
 
 
 def _run(
-    job: records.Job, dataset: Dataset, folder: Path, progress: Progress, command: str, curves: bool
+    job: records.Job,
+    dataset: Dataset,
+    settings: Settings,
+    folder: Path,
+    progress: Progress,
+    command: str,
+    curves: bool,
 ) -> records.Record:
-    settings, peak, begun = settings_of(job, dataset), PeakMemory(), time.perf_counter()
+    peak, begun = PeakMemory(), time.perf_counter()
+    code = code_of(job.method, bool(settings.pretrain_epochs))
     checkpoint = folder / records.CHECKPOINT
     resumed = False
     history: History = []
     if job.method in baselines.BASELINES:
         scores = baselines.run(job.method, dataset, settings, job.seed, progress)
     else:
-        resumed = records.open_checkpoint(checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict()})
-        train_features, test_features, history = _train(dataset, settings, job.seed, progress, checkpoint, curves)
+        resumed = records.open_checkpoint(
+            checkpoint, {"data": dataset.fingerprint, "settings": settings.to_dict(), "code": code["digest"]}
+        )
+        train_features, test_features, history = trained_features(
+            dataset, settings, job.seed, progress, checkpoint, curves
+        )
         with progress.step("Scoring"):
             scores = score_features(
                 train_features,
@@ -103,6 +129,7 @@ def _run(
         folder,
         {
             **records.identity(job),
+            "code": code,
             "settings": settings.to_dict() | {"method": job.method, "restarts": RESTARTS},
             "data": {
                 "train": len(dataset.train),
@@ -124,60 +151,6 @@ def _run(
     )
     shutil.rmtree(checkpoint, ignore_errors=True)
     return record
-
-
-def _train(
-    dataset: Dataset, settings: Settings, seed: int, progress: Progress, checkpoint: Path, curves: bool
-) -> tuple[Floats, Floats, History]:
-    """Train, then return the features of the training and the test texts, and the history of the epochs."""
-    with progress.step("Loading the encoder"):
-        encoder = encoder_for(settings)
-    tokens, test_tokens = _read(dataset, settings, encoder, progress)
-    words, vocabulary = lexical_features(dataset.train.texts)
-    data = TrainingData(
-        tokens,
-        torch.from_numpy(dataset.train.coarse_codes),
-        dataset.n_coarse,
-        dataset.n_fine,
-        lexical=torch.from_numpy(words),
-    )
-    watcher = FineWatcher(
-        dataset.train.fine,
-        dataset.test.fine,
-        dataset.n_fine,
-        seed,
-        (lambda: encoder.features(test_tokens).cpu().numpy()) if curves else None,
-    )
-    before = watcher.epoch()
-    history, learner = train(encoder, data, settings, seed, progress, checkpoint, watcher)
-    with progress.step("Encoding all texts", len(tokens) + len(test_tokens)) as step:
-        features = [encoder.features(part, advance=step.advance).cpu().numpy() for part in (tokens, test_tokens)]
-    weight = learner.final_lexical_weight()
-    if vocabulary is not None and weight:
-        new = vocabulary.features(dataset.test.texts)
-        features = [concatenated(*rows, weight) for rows in zip(features, (words, new), strict=True)]
-    return features[0], features[1], [{"epoch": 0, **before}, *history]
-
-
-def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Progress) -> tuple[Tokens, Tokens]:
-    """The tokens of both parts with the output of the frozen layers, kept for the next run that needs the same."""
-    key = (
-        dataset.train,
-        dataset.test,
-        settings.encoder,
-        settings.pooling,
-        settings.max_tokens,
-        encoder.n_frozen_layers,
-    )
-    if key not in _latest:
-        _latest.clear()
-        with progress.step("Reading all texts with the encoder", 2 * (len(dataset.train) + len(dataset.test))) as step:
-            train, test = (
-                encoder.cache_frozen(encoder.tokenise(part.texts, step.advance), step.advance)
-                for part in (dataset.train, dataset.test)
-            )
-        _latest[key] = train, test
-    return _latest[key]
 
 
 def _map(features: Floats, dataset: Dataset, seed: int) -> str:
@@ -208,7 +181,7 @@ def machine() -> dict[str, Any]:
         "cores": cores(),
         "threads": torch.get_num_threads(),
         "kind": platform.machine(),
-        "versions": {"subtaxa": __version__} | versions(),
+        "versions": {"subtaxa": __version__, "scipy": version("scipy")} | versions(),
     }
 
 

@@ -23,7 +23,7 @@ from scipy.special import expit, softmax
 from sklearn.cluster import KMeans
 
 from subtaxa.clustering.clusters import Clusters
-from subtaxa.runtime.arrays import Floats, Ints, unit
+from subtaxa.runtime.arrays import Floats, Ints, unique_rows, unit
 
 # The number of times that each label is clustered again.
 RESAMPLES = 16
@@ -157,7 +157,7 @@ def _recluster(
         rows = unit(share * features + (1 - share) * untrained)  # (n, D)
         number = round(k * np.exp(rng.uniform(-NUMBER_CHANGE, NUMBER_CHANGE)) + rng.uniform(-0.5, 0.5))
         sample = rows[rng.integers(n, size=n)]
-        number = min(max(1, number), len(np.unique(sample, axis=0)))
+        number = min(max(1, number), len(unique_rows(sample)[0]))
         found = KMeans(number, n_init=1, max_iter=50, random_state=int(rng.integers(2**31))).fit(sample)
         new = (rows @ unit(found.cluster_centers_).T).argmax(1)  # (n,)
         table = np.zeros((number, k))

@@ -11,14 +11,18 @@ N texts, n of one group, D dimensions, k neighbours, B rows in a block, C cells.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
 from subtaxa.runtime import processes
+from subtaxa.runtime.arrays import distinct
 
 # The number of similarities that are held at once, which take 16 MB in float32.
 BLOCK_CELLS = 4_000_000
@@ -78,14 +82,69 @@ def _search(queries: Tensor, queue: Tensor, groups: Sequence[Tensor], k: int) ->
         k_group, whole = min(k, len(members)), len(members) == len(queue)
         rows = queue if whole else queue[members]  # (n, D)
         asking = rows if queries is queue else queries if whole else queries[members]  # (n, D)
-        blocks = _approximate_blocks if len(members) > EXACT_ROWS else _exact_blocks
-        for own, seen in blocks(asking, rows, k_group):
-            where = members[own]  # (B,)
+        copies = _Copies(rows, asking)
+        if copies.any:
+            same, rows = asking is rows, rows[copies.first]  # (P, D)
+            asking = rows if same else asking[copies.first]  # (P, D)
+        blocks = _approximate_blocks if len(rows) > EXACT_ROWS else _exact_blocks
+        for own, seen in blocks(asking, rows, min(k_group, len(rows))):
+            texts = copies.of(own)  # (b,)
             if len(done) % processes.world_size() == processes.rank():
-                indices[where, :k_group] = members[_top_k(asking, rows, own, seen, k_group, buffers)]
-            done.append(where)
+                found = _top_k(asking, rows, own, seen, min(k_group, len(rows)), buffers)  # (B, k)
+                for some, near in copies.neighbours(own, found, k_group):
+                    indices[members[some], :k_group] = members[near]
+            done.append(members[texts])
         valid[members, :k_group] = True
     return Neighbours(processes.all_gather_rows(indices, done), valid)
+
+
+class _Copies:
+    """The n rows of a group, of which only the first of each kind is searched. Equal rows, of equal texts, are a kind.
+
+    Each text is followed by its own copies in a circle, so that copies are neighbours of one another.
+    """
+
+    def __init__(self, rows: Tensor, asking: Tensor) -> None:
+        pair = [rows] if asking is rows else [rows, asking]
+        first, kind = distinct(zip(*(map(_digest, part.cpu().numpy()) for part in pair), strict=True))
+        self.any = len(first) < len(kind)
+        self.first, self.kind = (torch.from_numpy(index).to(rows.device) for index in (first, kind))  # (P,), (n,)
+        self.order = self.kind.argsort(stable=True)  # (n,)
+        self.count = torch.bincount(self.kind, minlength=len(first))  # (P,)
+        self.begin = self.count.cumsum(0) - self.count  # (P,)
+
+    def of(self, kinds: Tensor) -> Tensor:
+        """The texts (b,) of some kinds (B,)."""
+        if not self.any:
+            return kinds
+        count = self.count[kinds]
+        before = count.cumsum(0) - count
+        start = (self.begin[kinds] - before).repeat_interleave(count)
+        return self.order[start + torch.arange(len(start), device=start.device)]
+
+    def neighbours(self, kinds: Tensor, found: Tensor, k: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """The texts (b,) of some kinds and their neighbours (b, k), given the kinds' neighbours (B, k') as kinds."""
+        if not self.any:
+            yield kinds, found
+            return
+        rank = torch.arange(k, device=found.device).expand(len(found), k).contiguous()  # (B, k)
+        until = self.count[found].cumsum(1)  # (B, k') the number of texts of the nearest kinds
+        column = torch.searchsorted(until, rank, right=True)  # (B, k)
+        near, last = found.gather(1, column), until.gather(1, column)  # (B, k)
+        texts = self.order[self.begin[near] + rank - (last - self.count[near])]  # (B, k)
+        place = torch.empty_like(self.order)
+        place[self.order] = torch.arange(len(place), device=place.device)
+        row = torch.empty_like(self.count)
+        row[kinds] = torch.arange(len(kinds), device=kinds.device)
+        for some in self.of(kinds).split(max(1, BLOCK_CELLS // k)):
+            kind = self.kind[some][:, None]  # (b, 1)
+            begin, count = self.begin[kind], self.count[kind]
+            circle = begin + (place[some][:, None] - begin + rank[:1]) % count  # (b, k)
+            yield some, torch.where(rank[:1] < count, self.order[circle], texts[row[kind[:, 0]]])
+
+
+def _digest(row: NDArray[np.float32]) -> bytes:
+    return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
 
 
 class _Buffers:

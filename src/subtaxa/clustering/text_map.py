@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from subtaxa.runtime.arrays import Floats
+from subtaxa.runtime.arrays import Floats, unique_rows
 from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.signals import Interrupts
 
@@ -55,7 +55,7 @@ def text_map(features: Floats, seed: int, progress: Progress) -> Floats:
     Texts with the same features have the same position. The order of the texts does not matter.
     """
     with progress.step("Drawing the map", EARLY_ITERATIONS + FINAL_ITERATIONS) as step:
-        points, point = np.unique(features, axis=0, return_inverse=True)  # (P, D), (N,)
+        points, point = unique_rows(features)  # (P, D), (N,)
         some = np.random.default_rng(seed).permutation(len(points)) < MAX_POINTS  # (P,)
         placed = _pca(points[some], seed)  # (p, 2)
         if len(placed) >= MIN_POINTS:
@@ -63,20 +63,20 @@ def text_map(features: Floats, seed: int, progress: Progress) -> Floats:
         positions = np.empty((len(points), 2), dtype=np.float32)
         positions[some] = placed
         positions[~some] = positions_among(points[~some], points[some], positions[some], seed)
-        return positions[point.ravel()]
+        return positions[point]
 
 
 def positions_among(new: Floats, old: Floats, positions: Floats, seed: int) -> Floats:
     """The position of each new text (n, 2), among the most similar old texts. Their positions (N, 2) do not change."""
     if not len(new):
         return np.empty((0, 2), dtype=np.float32)
-    points, point = np.unique(new, axis=0, return_inverse=True)  # (P, D), (n,)
+    points, point = unique_rows(new)  # (P, D), (n,)
     search = NearestNeighbors(n_neighbors=min(NEAREST, len(old))).fit(old)
     distances, nearest = search.kneighbors(points)  # (P, k)
     weights = np.exp(SHARPNESS * (distances[:, :1] ** 2 - distances**2))  # (P, k)
     middle = np.einsum("pk,pkc->pc", weights / weights.sum(1, keepdims=True), positions[nearest])  # (P, 2)
     middle += np.random.default_rng(seed).normal(scale=JITTER * positions.std(), size=middle.shape)
-    return middle.astype(np.float32)[point.ravel()]
+    return middle.astype(np.float32)[point]
 
 
 def _pca(points: Floats, seed: int) -> NDArray[np.float64]:

@@ -12,6 +12,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
+from subtaxa.runtime.arrays import unique_rows
+
 # In a label with more distinct texts than this, the leaves of the tree are micro-clusters instead of texts.
 LARGEST_TREE = 4000
 
@@ -24,8 +26,7 @@ class WardTree:
 
     def __init__(self, features: NDArray[np.float32], seed: int = 0) -> None:
         self.features, self.seed = features, seed  # (n, D)
-        points, leaf = np.unique(features, axis=0, return_inverse=True)
-        self.leaf = leaf.ravel()  # (n,) the leaf of each text
+        points, self.leaf = unique_rows(features)  # (P, D), (n,) the leaf of each text
         if len(points) > LARGEST_TREE:
             micro = KMeans(MICRO_CLUSTERS, n_init=1, max_iter=10, random_state=seed).fit(features)
             points, self.leaf = micro.cluster_centers_, micro.labels_.astype(np.int64)

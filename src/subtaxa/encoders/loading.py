@@ -78,7 +78,7 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True},
                 )
-                _check_tokenizer(pipeline.tokenizer)
+                _check_tokenizer(pipeline)
         except (InputError, MemoryError):
             raise
         except Exception as error:
@@ -96,10 +96,15 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
     return pipeline
 
 
-def _check_tokenizer(tokenizer: Any) -> None:
-    """Let a vocabulary without a token for unknown characters fail now and not at the first text that has one."""
+def _check_tokenizer(pipeline: Any) -> None:
+    """Let a vocabulary fail now that knows no token for unknown characters, or tokens that the model does not know."""
+    tokenizer = pipeline.tokenizer
     if hasattr(tokenizer, "backend_tokenizer"):
         tokenizer.backend_tokenizer.encode(PROBE)
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    embeddings = len(pipeline[0].model.get_input_embeddings().weight)
+    if largest >= embeddings:
+        raise ValueError(f"its tokenizer has token {largest}, but the model knows {embeddings} tokens")
 
 
 def encode_frozen(texts: Sequence[str], name: str, pooling: str = "model", max_tokens: int | None = None) -> Floats:

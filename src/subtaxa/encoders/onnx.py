@@ -75,7 +75,8 @@ class OnnxEncoder:
         for index, rows in zip(batches, map_in_threads(run, batches), strict=True):
             out[index] = rows
             advance(len(index))
-        return out
+        advance(len(tokens) - len(tokens.distinct[0]))
+        return tokens.copied_to_duplicates(out)
 
 
 def session_options() -> Any:

@@ -257,18 +257,24 @@ class SentenceEncoder:
         return self.tower.states(*self.inputs(batch))  # (B, L, D)
 
     def cache_frozen(self, tokens: Tokens, advance: Advance = no_progress, reserved: int = 0) -> Tokens:
-        free, size = available() / processes.local_world_size(), len(tokens.ids) * self.token_dimensions * 4
+        distinct = tokens.distinct[0]
+        free, size = available() / processes.local_world_size(), int(tokens.lengths[distinct].sum())
+        size *= self.token_dimensions * 4
         if not self.n_frozen_layers or size > min(CACHE_SHARE * free, free - reserved):
             return tokens
         self.pipeline.eval()
-        states = torch.empty(len(tokens.ids), self.token_dimensions)  # (T, D)
-        for index in tokens.batches_by_length(self.chunk_tokens):
-            batch = tokens.batch(index).to(self.device)
-            mask = batch.attention_mask.cpu()  # (B, L)
-            where = tokens.offsets[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
-            states[where[mask]] = self.frozen_states(batch).cpu()[mask]
-            advance(len(index))
-        return Tokens(tokens.ids, tokens.ordinary, tokens.offsets, tokens.pad_id, states)
+
+        def fill(states: Tensor, starts: Tensor) -> None:
+            for index in tokens.batches_by_length(self.chunk_tokens):
+                batch = tokens.batch(index).to(self.device)
+                mask = batch.attention_mask.cpu()  # (B, L)
+                where = starts[index][:, None] + torch.arange(mask.shape[1])  # (B, L)
+                states[where[mask]] = self.frozen_states(batch).cpu()[mask]
+                advance(len(index))
+
+        cached = tokens.with_states(fill, self.token_dimensions)
+        advance(len(tokens) - len(distinct))
+        return cached
 
     @torch.no_grad()
     def features(self, tokens: Tokens, tower: nn.Module | None = None, advance: Advance = no_progress) -> Tensor:
@@ -291,6 +297,8 @@ class SentenceEncoder:
             advance(len(index))
         tower.train(training)
         processes.all_gather_rows(out, batches)
+        out = tokens.copied_to_duplicates(out)
+        advance(len(tokens) - len(tokens.distinct[0]))
         check_rows(out)
         return out
 

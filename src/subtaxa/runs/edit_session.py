@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from subtaxa.errors import InputError
 from subtaxa.runs import layout, reading
 from subtaxa.runs.load import load_run
-from subtaxa.runs.manifest import digest_of
+from subtaxa.runs.manifest import digest_of, digest_of_log
 from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
-from subtaxa.runtime.json_files import read_limited
 from subtaxa.taxonomy.categories import Taxonomy
-from subtaxa.taxonomy.edit_log import Edit, apply_new, log_entry, read_log
+from subtaxa.taxonomy.edit_log import Edit, apply_new, log_entry, write_log
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
 from subtaxa.taxonomy.edits import undo
 
@@ -25,20 +25,20 @@ class EditSession:
 
     def __init__(self, folder: Path) -> None:
         reading.read_run(folder)
-        self.folder, self.run = folder, digest_of(folder / layout.RUN)
+        self.folder, self.run, self.written = folder, digest_of(folder / layout.RUN), {digest_of_log(folder)}
         self.state = load_run(folder)
         self.working, self.log = working_taxonomy(self.state), list(self.state.edits)
+        self.text = write_log(self.log)
 
     def add(self, edit: Edit) -> None:
         """Apply an edit and write it to the log of the run."""
-        self.log.append(apply_new(self.working, edit, self.log))
-        self._save_log()
+        self._append(apply_new(self.working, edit, self.log))
 
     def undo(self) -> None:
         """Undo the last edit and write that to the log of the run."""
-        self.log.append(log_entry(undo(self.log), self.log))
-        self.working = working_taxonomy(self.state, self.log)
-        self._save_log()
+        entry = log_entry(undo(self.log), self.log)
+        self.working = working_taxonomy(self.state, [*self.log, entry])
+        self._append(entry)
 
     def finish(self) -> Taxonomy:
         """Update all files of the run to its log, and return the resulting categories."""
@@ -49,17 +49,19 @@ class EditSession:
                 save_edits(self.state, self.folder)
         return self.state.taxonomy
 
-    def _save_log(self) -> None:
+    def _append(self, entry: Edit) -> None:
+        """Add an entry to the log, and write the log to the run folder."""
+        self.log.append(entry)
+        self.text += write_log([entry])
         with exclusive(self.folder, WAIT):
             self._check()
-            save_log(self.state, self.log, self.folder)
+            self.written.add(hashlib.sha256(self.text.encode()).hexdigest())
+            save_log(self.state, self.text, self.folder)
 
     def _check(self) -> None:
-        """Refuse a run whose log on disk is not the beginning of ours."""
+        """Refuse a run whose log on disk is not one that this session found or wrote."""
         reading.read_run(self.folder)
-        path = self.folder / layout.EDITS
-        written = read_log(read_limited(path, "replace"), str(path)) if path.exists() else []
-        if written != self.log[: len(written)] or digest_of(self.folder / layout.RUN) != self.run:
+        if digest_of_log(self.folder) not in self.written or digest_of(self.folder / layout.RUN) != self.run:
             raise InputError(
                 f"{str(self.folder)!r} was changed by another command in the meantime: repeat the command to continue"
             )

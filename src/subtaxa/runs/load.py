@@ -60,7 +60,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
     try:
         features = array_files.read_arrays(folder / layout.FEATURES)["features"]
         labels = [str(name) for name in facts["labels"]]
-        tree, groups = read_tree(folder, len(arrays["labels"]), len(labels))
+        tree, groups, moved = read_tree(folder, len(arrays["labels"]), len(labels))
         trained = Categorisation(
             labels=arrays["labels"],
             confidences=arrays["confidences"],
@@ -69,6 +69,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             known_texts=KnownTexts(arrays["memory_keys"], arrays["memory_categories"]),
             next_id=int(facts["next_id"]),
             groups=groups,
+            moved=moved,
         )
         earlier = folder / layout.EARLIER_EDITS
         return FittedState(

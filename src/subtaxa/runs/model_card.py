@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from subtaxa.data.values import clean
 from subtaxa.taxonomy.fitted_state import FittedState
 
 CARD = """\
@@ -57,7 +58,7 @@ No fine labels were seen, so there is no accuracy to report. Mean confidence of 
 def model_card(state: FittedState, facts: dict[str, Any]) -> str:
     """The model card as Markdown."""
     settings, words = facts["settings"], state.reader.vocabulary
-    return CARD.format(
+    card = CARD.format(
         texts=len(state.data),
         labels=len(state.coarse_labels),
         categories=len(state.taxonomy),
@@ -74,6 +75,7 @@ def model_card(state: FittedState, facts: dict[str, Any]) -> str:
         confidence=float(state.confidences.mean()),
         settings="\n".join(f"- {name}: {value}" for name, value in settings.items()),
     )
+    return clean(card)  # The path of an encoder may hold what a file cannot.
 
 
 def _started_from(encoder: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from subtaxa.runs.tree_files import write_tree
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
-from subtaxa.taxonomy.edit_log import Edit, write_log
+from subtaxa.taxonomy.edit_log import write_log
 from subtaxa.taxonomy.fitted_state import FittedState
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "scikit-learn", "numpy")
@@ -48,7 +48,7 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
         (stage / layout.MODEL / "README.md").write_text(model_card(state, facts), encoding="utf-8")
         array_files.write_arrays(stage / layout.CLUSTERS, _arrays(state))
         if state.tree is not None:
-            write_tree(stage, state.tree, dict(state.trained.groups))
+            write_tree(stage, state.tree, state.trained.groups, state.trained.moved)
         array_files.write_arrays(stage / layout.FEATURES, {"features": state.features})
         if state.reader.vocabulary is not None:
             array_files.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
@@ -56,7 +56,7 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
         if state.earlier_edits:
             (stage / layout.EARLIER_EDITS).write_bytes(state.earlier_edits.encode())
         if state.edits:
-            for name, content in _edited(state, state.edits).items():
+            for name, content in _edited(state, write_log(state.edits)).items():
                 (stage / name).write_bytes(content)
         facts["files"] = digests(stage)
         (stage / layout.RUN).write_text(json_text(facts), encoding="utf-8")
@@ -67,10 +67,10 @@ def save_edits(state: FittedState, folder: Path) -> None:
     """Update a run folder to the edits of the state: the log, which counts, together with the files that show it."""
     facts = reading.read_run(folder)
     card = {f"{layout.MODEL}/README.md": model_card(state, facts).encode()}
-    staging.replace_files(folder, _edited(state, state.edits) | _shown(state, facts) | card)
+    staging.replace_files(folder, _edited(state, write_log(state.edits)) | _shown(state, facts) | card)
 
 
-def save_log(state: FittedState, log: Sequence[Edit], folder: Path) -> None:
+def save_log(state: FittedState, log: str, folder: Path) -> None:
     """Write a log of edits to the run folder. The files that show the categories are updated when it is next opened."""
     staging.replace_files(folder, _edited(state, log), shown=False)
 
@@ -81,10 +81,10 @@ def _is_own(state: FittedState, folder: Path) -> bool:
     return source is not None and folder.exists() and source.resolve() == folder.resolve()
 
 
-def _edited(state: FittedState, log: Sequence[Edit]) -> dict[str, bytes]:
+def _edited(state: FittedState, log: str) -> dict[str, bytes]:
     """The files of an edited run: the categories before the edits, and the log."""
     before = json_text(state.trained.taxonomy.to_dict())
-    return {layout.TRAINED: before.encode(), layout.EDITS: write_log(log).encode()}
+    return {layout.TRAINED: before.encode(), layout.EDITS: log.encode()}
 
 
 def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:

@@ -5,7 +5,7 @@ A shape describes a JSON value:
     str, bool, None     a value of this type
     int                 a whole number of at most 53 bits
     float               a finite number, whole or not
-    MEASURE             any number, also NaN or infinity
+    MEASURE             a number, whole or not, or NaN or infinity
     (shape, shape)      a value of one of these shapes
     [shape]             a list of values of this shape
     {str: shape}        an object with any keys, whose values have this shape
@@ -44,7 +44,16 @@ def read_limited(path: Path, errors: str = "strict") -> str:
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Invalid JSON raises a ValueError or a RecursionError."""
-    return json.loads(read_limited(path))
+    return parse(read_limited(path))
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text. Lone surrogates, which no file can hold, are replaced."""
+    content = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        again = json.dumps(content, ensure_ascii=False)
+        content = json.loads(again.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    return content
 
 
 def difference(value: Any, shape: Any, place: str = "it") -> str | None:
@@ -69,9 +78,9 @@ def _first(parts: Any) -> str | None:
 
 
 def _is_plain(value: Any, shape: Any) -> bool:
-    if shape is MEASURE or (shape is float and type(value) is float):
-        return type(value) in (int, float) and (shape is MEASURE or math.isfinite(value))
-    if shape is int or shape is float:
+    if shape in (float, MEASURE) and type(value) is float:
+        return shape is MEASURE or math.isfinite(value)
+    if shape in (int, float, MEASURE):
         return type(value) is int and abs(value) < 2**53
     return value is shape is None or (shape in (str, bool) and type(value) is shape)
 

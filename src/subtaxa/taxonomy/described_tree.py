@@ -51,6 +51,14 @@ class DescribedTree:
             raise InputError("a recut names a node that the tree does not have: recut the run again")
         return int(self.tree.labels[nodes[0]])
 
+    def check_pair(self, left: int, right: int) -> None:
+        """Refuse an answer about nodes that no question can be about."""
+        if (
+            self.label_of([left]) != self.label_of([right])
+            or np.isin(self.tree.parts_of(left), self.tree.parts_of(right)).any()
+        ):
+            raise InputError("an answer is about two nodes of which one contains the other, or of two labels")
+
     def canonical(self, groups: Iterable[Group]) -> Group:
         """The fewest nodes that have the parts of all groups."""
         return self.tree.nodes_of({part for group in groups for node in group for part in self.tree.parts_of(node)})

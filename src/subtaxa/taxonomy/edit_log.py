@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from subtaxa.errors import InputError
-from subtaxa.runtime.json_files import difference
+from subtaxa.runtime.json_files import difference, parse
 from subtaxa.taxonomy.described_tree import Group
 from subtaxa.taxonomy.recutting import recut
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
@@ -58,12 +58,13 @@ def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
     """A copy of the base with all active edits applied."""
     log = list(log)
     working = base.copy()
-    for is_cut, edits in itertools.groupby(active_edits(log), lambda edit: edit["do"] in CUTS):
-        if is_cut:
-            _apply_cuts(working, edits)
-        else:
-            for edit in edits:
-                apply(working, edit)
+    with working.deferred():
+        for is_cut, edits in itertools.groupby(active_edits(log), lambda edit: edit["do"] in CUTS):
+            if is_cut:
+                _apply_cuts(working, edits)
+            else:
+                for edit in edits:
+                    apply(working, edit)
     for edit in log:
         for group in edit.get("groups", ()):
             working.ids[tuple(group["nodes"])] = group["id"]
@@ -75,11 +76,16 @@ def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
 def _apply_cuts(working: WorkingTaxonomy, cuts: Iterable[Edit]) -> None:
     """Apply successive recuts and answers at once: for each label, only the last one counts."""
     by_label: dict[int, dict[int, Group]] = {}
-    labels = working.described_tree().label_of
+    described = working.described_tree()
+    working.settle()
     for edit in cuts:
         found: dict[int, dict[int, Group]] = {}
         for group in edit["groups"]:
-            found.setdefault(labels(group["nodes"]), {})[group["id"]] = tuple(group["nodes"])
+            if group["id"] < 0:
+                raise InputError(f"a recut has the id {group['id']}: ids are 0 or more")
+            found.setdefault(described.label_of(group["nodes"]), {})[group["id"]] = tuple(group["nodes"])
+        if edit["do"] == "answer":
+            described.check_pair(edit["left"], edit["right"])
         by_label |= found
     groups = {i: group for own in by_label.values() for i, group in own.items()}
     if groups:
@@ -128,7 +134,7 @@ def read_log(text: str, name: str) -> list[Edit]:
     log = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            edit = json.loads(line)
+            edit = parse(line)
             wrong = difference(edit, {"edit": int, "says": str} | FIELDS[edit["do"]])
             if wrong or edit["edit"] != number:
                 raise ValueError(wrong or "its number is not the next one")

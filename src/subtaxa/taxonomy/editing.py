@@ -77,6 +77,7 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
         groups=working.groups,
         past_ids=working.ids,
         given_names=working.given_names,
+        moved=working.moved,
     )
 
 
@@ -94,5 +95,6 @@ def _before_edits(state: FittedState) -> WorkingTaxonomy:
         next_id=trained.next_id,
         tree=state.tree,
         groups=dict(trained.groups),
+        moved=dict(trained.moved),
         saved_names=state.saved_names,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from subtaxa.clustering.requested_number import check, index_of_label
 from subtaxa.data.values import clean
 from subtaxa.errors import InputError
+from subtaxa.runtime.arrays import unique_rows
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.described_tree import Group
 from subtaxa.taxonomy.edit_log import Edit, active_edits
@@ -55,7 +56,7 @@ def split(working: WorkingTaxonomy, category: int, into: int | None = None) -> E
     """The edit that splits a category by the features of its texts. The largest part keeps the id."""
     old, members = working.check(category), working.members(category)
     features = working.features[members]
-    most = len(np.unique(features, axis=0))
+    most = len(unique_rows(features)[0])
     if most < 2:
         raise InputError(f"{old.name!r} cannot be split: its texts are all the same ({_texts(len(members))})")
     if into is not None and not 2 <= into <= most:

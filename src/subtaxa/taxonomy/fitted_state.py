@@ -55,6 +55,8 @@ class Categorisation:
     past_ids: Mapping[Group, int] = field(default_factory=dict)  # after edits: the id that each group has or had
     given_names: Mapping[Group, str] = field(default_factory=dict)  # after edits: names that a person gave to groups
 
+    moved: Mapping[int, int] = field(default_factory=dict)  # by position: where a person moved a text before an update
+
     @property
     def ids(self) -> Mapping[Group, int]:
         """The id that a recut gives to each group that is or was a category."""

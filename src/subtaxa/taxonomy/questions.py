@@ -171,7 +171,7 @@ class Questioner:
 
     def _told(self) -> dict[tuple[int, int], float]:
         """What the answers add to the log-odds of each question that was asked."""
-        return {nodes: told(times if same else -times) for nodes, (same, times) in self._counted().items()}
+        return {nodes: told(same, times) for nodes, (same, times) in self._counted().items()}
 
     def _merge_log_odds(self, model: AnswerModel) -> NDArray[np.float64]:
         log_odds = model.log_odds(self.inputs)  # (M,)

@@ -14,7 +14,7 @@ from subtaxa.clustering.merging import POWERS
 from subtaxa.clustering.rules import MergedRule, find_categories
 from subtaxa.clustering.rules.balanced import START_POWER
 from subtaxa.clustering.silhouettes import silhouettes
-from subtaxa.runtime.arrays import Floats, Ints
+from subtaxa.runtime.arrays import Floats, Ints, unique_rows
 
 # If no number of parts is given, 2 to this many are tried.
 MAX_PARTS = 8
@@ -43,7 +43,7 @@ def divide(features: Floats, into: int | None = None) -> Ints:
 
     Divisions with a part of a few stray texts come last, because splitting off stray texts always looks clear.
     """
-    most = len(np.unique(features, axis=0))
+    most = len(unique_rows(features)[0])
     numbers = range(2, max(3, min(MAX_PARTS, most - 1, len(features) // 2) + 1)) if into is None else [into]
     forest = Forest(features, np.zeros(len(features), dtype=np.int64))
     rows = forest.sample()

@@ -5,9 +5,11 @@ N texts, D dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -41,6 +43,10 @@ class WorkingTaxonomy:
     given_names: dict[Group, str] = field(default_factory=dict)  # names that a person gave to groups of nodes
     moved: dict[int, int] = field(default_factory=dict)  # position of a text that a person moved, and where to
     saved_names: Mapping[int, str] = field(default_factory=dict)  # used while an old log is replayed, without `embed`
+    touched: set[int] = field(default_factory=set)  # categories whose texts an edit other than a recut changed
+    outdated: set[str] = field(default_factory=set)  # labels in which touched categories must be described anew
+    renamed: set[str] = field(default_factory=set)  # labels in which the lines about differences are out of date
+    is_deferring: bool = False
 
     def __post_init__(self) -> None:
         self.next_id = max(self.next_id, 1 + max(self.categories, default=-1))
@@ -55,7 +61,28 @@ class WorkingTaxonomy:
         copied.category = self.category.copy()
         for name in ("categories", "centroids", "groups", "ids", "given_names", "moved"):
             setattr(copied, name, dict(getattr(self, name)))
+        for name in ("touched", "outdated", "renamed"):
+            setattr(copied, name, set(getattr(self, name)))
         return copied
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Describe changed categories once at the end, instead of after each edit. The result is the same."""
+        self.is_deferring = True
+        try:
+            yield
+            self.settle()
+        finally:
+            self.is_deferring = False
+
+    def settle(self) -> None:
+        """Describe the categories whose description was deferred."""
+        outdated, renamed = sorted(self.outdated), sorted(self.renamed - self.outdated)
+        self.outdated, self.renamed = set(), set()
+        for parent in outdated:
+            self._describe_label(parent)
+        for parent in renamed:
+            self._tell_apart_label(parent)
 
     def members(self, category: int) -> Ints:
         """The positions of the texts of a category."""
@@ -63,13 +90,18 @@ class WorkingTaxonomy:
 
     def positions(self, rows: Iterable[int]) -> Ints:
         """The positions of texts given by their row in the user's file."""
-        order = np.argsort(self.rows, kind="stable")
+        order = self._order
         wanted = np.fromiter(rows, dtype=np.int64)
         index = np.searchsorted(self.rows[order], wanted).clip(max=len(order) - 1)
         found = order[index]
         for row in wanted[self.rows[found] != wanted]:
             raise InputError(f"no text has row {row}: the first column of the assignments lists the rows")
         return found
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The positions (N,) in the order of the rows."""
+        return np.argsort(self.rows, kind="stable")
 
     def check(self, category: int) -> Category:
         """The category with this id."""
@@ -145,7 +177,9 @@ class WorkingTaxonomy:
         self.categories[category] = replace(old, name=name, named=not model, namer=model)
         if not model and category in self.groups:
             self.given_names[self.groups[category]] = name
-        self.tell_apart([c.id for c in self.categories.values() if c.parent == old.parent])
+        self.renamed.add(old.parent)
+        if not self.is_deferring:
+            self.settle()
 
     def move(self, rows: Sequence[int], to: int) -> None:
         """Move texts, given by row, to another category of their label. A category left without texts is removed."""
@@ -182,6 +216,7 @@ class WorkingTaxonomy:
         Row numbers continue. Names and ids stay; sizes, keywords, examples and centroids are updated.
         """
         n, first = len(self.texts), 1 + int(self.rows.max())
+        self.__dict__.pop("_order", None)
         self.texts, self.labels = [*self.texts, *texts], [*self.labels, *labels]
         self.rows = np.concatenate([self.rows, np.arange(first, first + len(texts))])
         self.features = np.concatenate([self.features, features])
@@ -206,23 +241,47 @@ class WorkingTaxonomy:
 
     def drop(self, category: int) -> None:
         """Remove a category that has no texts any more."""
-        del self.categories[category], self.centroids[category]
+        del self.categories[category]
+        self.centroids.pop(category, None)
         self.groups.pop(category, None)
+        self.touched.discard(category)
 
     def _describe(
         self, changed: Iterable[int], *, rename: bool = True, names: Mapping[int, str] = MappingProxyType({})
     ) -> None:
-        """Update centroid, size, keywords and examples of changed categories, and names that no person gave.
+        """Update changed categories of one label: centroid, size, keywords, examples, and names that no person gave.
 
         A name in `names` is used as it is. All lines about differences within the label are updated.
         """
         ids = list(changed)
         parent = self.categories[ids[0]].parent
-        children = [c.id for c in self.categories.values() if c.parent == parent]
-        group = {i: number for number, i in enumerate(children)}
         unnamed = [i for i in ids if not self.categories[i].name or (rename and not self.categories[i].named)]
         if self.embed is None:
             names = {**self.saved_names, **names}
+        for i in ids:
+            self.categories[i] = replace(self.categories[i], stability=None)
+        self.touched |= set(ids)
+        self.outdated.add(parent)
+        if self.is_deferring and all(names.get(i) for i in unnamed):
+            for i in unnamed:
+                self._give_name(i, names[i])
+            return
+        self.outdated.discard(parent)
+        self.renamed.discard(parent)
+        self._describe_label(parent, unnamed, names)
+
+    def _give_name(self, category: int, name: str) -> None:
+        """Give a category a name that is not from a person. A number tells it from a sibling of the same name."""
+        old = self.categories[category]
+        taken = {c.name for c in self.categories.values() if c.parent == old.parent and c.id != category}
+        self.categories[category] = replace(old, name=fresh_name(name, taken), namer="")
+
+    def _describe_label(
+        self, parent: str, unnamed: Sequence[int] = (), names: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        """Describe the touched categories of a label. Those in `unnamed` get the name in `names`, or a new one."""
+        children = [c.id for c in self.categories.values() if c.parent == parent]
+        group = {i: number for number, i in enumerate(children)}
         # The only category of a label has no siblings, so it is compared with all other texts.
         rows = np.flatnonzero(np.isin(self.category, children)) if len(children) > 1 else np.arange(len(self.texts))
         local = np.array([group.get(int(i), len(children)) for i in self.category[rows]], dtype=np.int64)
@@ -236,19 +295,19 @@ class WorkingTaxonomy:
             self.embed,
             [group[i] for i in unnamed if i not in names],
         )
-        for i in ids:
+        for i in [i for i in children if i in self.touched]:
             members = self.members(i)
             self.centroids[i] = unit(self.features[members].mean(0, keepdims=True))[0]
             examples = representatives(self.texts, self.features, members, self.centroids[i])
-            found, old = words[group[i]], self.categories[i]
-            name, namer = old.name, old.namer
             if i in unnamed:
-                taken = {c.name for c in self.categories.values() if c.parent == parent and c.id != i}
-                name, namer = fresh_name(names.get(i) or found.name, taken), ""
-            self.categories[i] = Category(
-                i, parent, name, found.keywords, examples, len(members), named=old.named, namer=namer
+                self._give_name(i, names.get(i) or words[group[i]].name)
+            self.categories[i] = replace(
+                self.categories[i], keywords=words[group[i]].keywords, examples=examples, size=len(members)
             )
         self.tell_apart(children)
+
+    def _tell_apart_label(self, parent: str) -> None:
+        self.tell_apart([c.id for c in self.categories.values() if c.parent == parent])
 
     def tell_apart(self, children: Sequence[int]) -> None:
         """Update the lines that tell the categories of a label apart."""

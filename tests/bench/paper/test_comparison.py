@@ -98,7 +98,8 @@ def test_missing_scores_and_minutes_are_shown_as_a_dash(tmp_path: Path) -> None:
     assert row_of(tmp_path / "compare.csv", measure="ACC")["discover"] == ""
     assert line_of(headline(write_comparison([new], tmp_path)), "HWU64")[11:15] == ["90.00", "80.00", "100.00", "–"]
     assert line_of(write_table("2", [old, new], tmp_path), "subtaxa")[2] == "**71.00 ± 1.41**"
-    assert "discover" not in write_table("2", [new], tmp_path)
+    assert line_of(write_table("2", [old, new], tmp_path), "subtaxa")[11:14] == ["–", "–", "–"]
+    assert line_of(write_table("2", [new], tmp_path), "subtaxa")[11:14] == ["**90.00**", "**80.00**", "**100.00**"]
 
 
 def test_the_default_method_uses_its_own_settings(tmp_path: Path) -> None:

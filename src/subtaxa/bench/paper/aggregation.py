@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from subtaxa.bench.budgets import BUDGETS, describe
 from subtaxa.bench.records import Record, record_variant
 
 TITLES = {"hwu64": "HWU64", "clinc": "CLINC", "clinc-lt": "CLINC-LT", "wos": "WOS", "wos-part": "WOS-part"}
@@ -103,7 +104,8 @@ def runs_by_value(records: list[Record], method: str, setting: str) -> dict[str,
 
 def _same_but(setting: str, record: Record) -> tuple[Any, ...]:
     """What the job asked for, without one setting."""
-    return record.preset, record.limit, {name: value for name, value in record.changes.items() if name != setting}
+    rest = {name: value for name, value in record.changes.items() if name != setting}
+    return record.preset, record.budget, record.limit, rest
 
 
 def by_dataset(records: Iterable[Record]) -> dict[str, list[Record]]:
@@ -160,6 +162,11 @@ def _folded(rows: list[tuple[str, ...]], position: int) -> list[tuple[str, ...]]
 def _braces(names: Iterable[str]) -> str:
     found = sorted(names, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     return found[0] if len(found) == 1 else f"{{{','.join(found)}}}"
+
+
+def budget_notes(records: Iterable[Record]) -> list[str]:
+    """The budgets of the runs in words."""
+    return [describe(name) for name in dict.fromkeys(run.budget for run in records) if name in BUDGETS]
 
 
 def circumstances(records: list[Record]) -> str:

@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
+from subtaxa.bench.consistency import consistent, marked
+from subtaxa.bench.consistency import notes as consistency_notes
 from subtaxa.bench.paper import default_ablation, published
 from subtaxa.bench.paper.aggregation import (
     MEANING,
     MEASURES,
     PROTOCOLS,
+    budget_notes,
     by_dataset,
     circumstances,
     folder_name,
@@ -52,10 +55,11 @@ NOTES = [
 ]
 
 
-def write_comparison(records: list[Record], out: Path, variant: str | None = None) -> str:
+def write_comparison(records: list[Record], out: Path, variant: str | None = None, mix: bool = False) -> str:
     """Write compare.md, .csv and .tex from the main runs of a variant. Returns the Markdown.
 
-    Without a given variant, the default method uses its own main runs, with its own settings.
+    Without a given variant, the default method uses its own main runs, with its own settings. `mix` allows runs of
+    different code in the table and marks them.
     """
     # The runs of the default method must not decide which variant the paper's methods use.
     apart = () if variant else (DEFAULT, *VARIANTS)
@@ -65,7 +69,12 @@ def write_comparison(records: list[Record], out: Path, variant: str | None = Non
     ours = [run for run in main_runs(of_method(own, DEFAULT)) if run.dataset in SHOWN]
     if not rows and not ours:
         raise InputError("no run uses a method and a data set of the paper: start one with `subtaxa bench run`")
-    return comparison(rows, ours, default_ablation.rows_of(ours, own)).write(out)
+    parts = default_ablation.rows_of(ours, own)
+    every = {run.folder: run for run in [*rows, *ours, *chain(*parts.values())]}
+    kept_runs = {run.folder: run for run in consistent(list(every.values()), mix)}
+    rows, ours = ([kept_runs[run.folder] for run in some] for some in (rows, ours))
+    parts = {name: [kept_runs[run.folder] for run in some] for name, some in parts.items()}
+    return comparison(rows, ours, parts).write(out)
 
 
 def comparison(runs: list[Record], ours: list[Record], parts: default_ablation.Rows) -> Table:
@@ -84,8 +93,8 @@ def comparison(runs: list[Record], ours: list[Record], parts: default_ablation.R
             cells += more
         lacking = [row for row in ROWS if row not in there]
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
-    notes = [*NOTES, f"Made with {circumstances(runs)}."] if runs else []
-    caption = "Our scores next to the published ones (%)."
+    notes = [*NOTES, *consistency_notes(runs), f"Made with {circumstances(runs)}."] if runs else []
+    caption = " ".join(["Our scores next to the published ones (%).", *budget_notes(runs)])
     used = run_names([*ours, *chain(*parts.values()), *runs])
     return Table("compare", "Comparison", caption, sections, cells, notes, "; ".join(missing), used)
 
@@ -99,7 +108,7 @@ def _headline(runs: list[Record]) -> tuple[list[Section], list[dict[str, Any]]]:
         ours = {measure: {key: scores_if_complete(members, key, measure) for key in MEANING} for measure in MEASURES}
         theirs = {measure: {row: _published(row, name, measure) for row in PUBLISHED} for measure in MEASURES}
         minutes = spread(run.seconds["whole"] / 60 if _has_meaningful_time(run) else None for run in members)
-        row = [title(name) + mark, str(len(members))]
+        row = [marked(title(name) + mark, members), str(len(members))]
         row += [str(ours[measure][key] or MISSING) for key in MEANING for measure in MEASURES]
         row += [f"{minutes.mean:.1f}" if minutes else MISSING]
         rows.append(row + [_number(theirs[measure][key]) for key in PUBLISHED for measure in MEASURES])
@@ -122,6 +131,7 @@ def _headline(runs: list[Record]) -> tuple[list[Section], list[dict[str, Any]]]:
         "minutes: a whole run with its scoring, averaged over the runs that used all cores and were not interrupted. "
         "published: DNA's scores by the protocol paper, and DOWN's scores as its authors reported them.",
         *published.notes(list(found)),
+        *consistency_notes(runs),
         f"Made with {circumstances(runs)}: {', '.join(run_names(runs))}.",
     ]
     caption = (
@@ -151,7 +161,7 @@ def _section(name: str, measure: str, there: dict[str, list[Record]]) -> tuple[S
         paper, centroid = (ours[protocol][i] for protocol in PROTOCOLS)
         difference = paper.mean - theirs[i]
         rows.append(
-            [row, str(len(found)), str(paper), str(centroid), f"{theirs[i]:.2f}", signed(difference)]
+            [marked(row, found), str(len(found)), str(paper), str(centroid), f"{theirs[i]:.2f}", signed(difference)]
             + [str(ranks[key][i]) for key in ("paper", "published")]
         )
         cells.append(

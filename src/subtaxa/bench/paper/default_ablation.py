@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from subtaxa.bench.consistency import marked
+from subtaxa.bench.consistency import notes as consistency_notes
 from subtaxa.bench.paper.aggregation import (
     MEASURES,
     Spread,
@@ -41,7 +43,7 @@ def rows_of(ours: list[Record], records: list[Record]) -> Rows:
     comparable = [
         run
         for run in sorted(records, key=lambda run: run.seed)
-        if (run.dataset, run.preset, run.limit) == (main.dataset, main.preset, None)
+        if (run.dataset, run.preset, run.budget, run.limit) == (main.dataset, main.preset, main.budget, None)
     ]
     without = {
         _difference_in_words(name): [run for run in of_method(comparable, name) if run.changes == main.changes]
@@ -74,7 +76,11 @@ def section(rows: Rows) -> tuple[Section, list[dict[str, Any]]]:
             measure: None if runs is default else _difference(runs, default, measure) for measure in MEASURES
         }
         minutes = Spread(tuple(run.seconds["training"] / 60 for run in runs)).mean
-        row = [name, str(len(runs)), *(str(found[measure][key] or MISSING) for key in SHOWN for measure in MEASURES)]
+        row = [
+            marked(name, runs),
+            str(len(runs)),
+            *(str(found[measure][key] or MISSING) for key in SHOWN for measure in MEASURES),
+        ]
         shown.append([*row, signed(differences["acc"]), f"{minutes:.1f}"])
         cells += [
             {"dataset": title(DATASET), "measure": measure.upper(), "row": name, "method": runs[0].method}
@@ -93,6 +99,7 @@ def section(rows: Rows) -> tuple[Section, list[dict[str, Any]]]:
         f"{_seeds(rows)}. difference: ACC by the protocol paper minus the default's. training minutes: mean over the "
         "runs, without scoring.",
         protocols_note(SHOWN),
+        *consistency_notes(used),
         f"Made with {circumstances(used)}: {', '.join(run_names(used))}.",
     ]
     caption = (

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subtaxa.bench.consistency import notes as consistency_notes
 from subtaxa.bench.paper.aggregation import (
     MEASURES,
     STAGES,
     Spread,
+    budget_notes,
     by_dataset,
     circumstances,
     epochs,
@@ -210,7 +212,8 @@ def _columns(figure: Figure, number: int) -> int:
 
 
 def _caption(runs: Sequence[Record]) -> str:
-    return f"Runs: {', '.join(run_names(runs))}; {circumstances(list(runs))}."
+    made = f"Runs: {', '.join(run_names(runs))}; {circumstances(list(runs))}."
+    return " ".join([*budget_notes(runs), made, *consistency_notes(runs)])
 
 
 def _pair(runs: Iterable[Record]) -> list[Record]:

@@ -6,12 +6,15 @@ import math
 from pathlib import Path
 from typing import Any
 
+from subtaxa.bench.consistency import marked
+from subtaxa.bench.consistency import notes as consistency_notes
 from subtaxa.bench.paper import published
 from subtaxa.bench.paper.aggregation import (
+    MEANING,
     MEASURES,
-    PROTOCOLS,
     STAGES,
     Spread,
+    budget_notes,
     by_dataset,
     circumstances,
     epochs,
@@ -21,16 +24,18 @@ from subtaxa.bench.paper.aggregation import (
     of_method,
     protocols_note,
     run_names,
-    scores,
+    scores_if_complete,
     spread,
     title,
 )
-from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3
+from subtaxa.bench.paper.plan import BASELINE_ROWS, LATER, TABLE2, TABLE3, belongs
 from subtaxa.bench.paper.table_files import MISSING, Bold, Column, Section, Table
 from subtaxa.bench.records import Record
 from subtaxa.errors import InputError
 
 SPREAD = "± is the standard deviation over the seeds."
+# All methods are scored by the same four protocols.
+PROTOCOLS = tuple(MEANING)
 PROTOCOL = protocols_note(PROTOCOLS)
 WITH_ADVANTAGE = [row for row, method in BASELINE_ROWS.items() if method.endswith("-per-label")]
 ADVANTAGE_NOTE = (
@@ -56,7 +61,8 @@ def table1(runs: list[Record]) -> Table:
             theirs = published.counts(name)
             mark = " †" if name == "wos-part" else ""
             paper = [f"{theirs[key]:,}" if theirs else MISSING for key in published.COUNTS]
-            rows.append([title(name) + mark, *(f"{number:,}" for number in found), *paper])
+            row = marked(title(name) + mark, used)
+            rows.append([row, *(f"{number:,}" for number in found), *paper])
             cells.append(
                 {"dataset": title(name), **dict(zip(published.COUNTS, found, strict=True))}
                 | {f"skipped_{part}": used[0].data["skipped"][part] for part in ("train", "test")}
@@ -64,12 +70,13 @@ def table1(runs: list[Record]) -> Table:
                 | {"published_of": published.BENCHMARKS.get(name, ""), "runs": _runs(used)}
             )
             notes |= dict.fromkeys(note for run in used for note in run.data["notes"])
+    notes |= dict.fromkeys(consistency_notes(runs))
     caption = "The data sets: coarse and fine categories, training and test texts."
     return Table("table1", "Table 1", caption, [Section("", columns, rows)], cells, list(notes), "", run_names(runs))
 
 
 def table2(runs: list[Record]) -> Table:
-    """Every method on every data set, by the protocols `paper` and `centroid`."""
+    """Every method on every data set, by every protocol."""
     ladder = set(TABLE3.values()) - set(TABLE2.values())
     known = {*BASELINE_ROWS.values(), *TABLE2.values(), *LATER.values()}
     used = [run for run in runs if run.method not in ladder]
@@ -83,11 +90,11 @@ def table2(runs: list[Record]) -> Table:
             there = {row: found for row, method in group.items() if (found := of_method(members, method))}
             rows += [[]] if rows and there else []
             rows += [
-                [f"{row} ‡" if row in WITH_ADVANTAGE else row, str(len(found)), *_scores(found), *_costs(found)]
+                [marked(_with_sign(row), found), str(len(found)), *_scores(found), *_costs(found)]
                 for row, found in there.items()
             ]
             cells += [{"dataset": title(name), "row": row, **_cells(found)} for row, found in there.items()]
-            lacking += [row for row in group if row not in there and group is not own]
+            lacking += [row for row, method in group.items() if row not in there and belongs(method, name)]
         sections.append(Section(title(name), columns, _best_in_bold(rows, range(2, 2 + len(_score_columns())))))
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
     notes = [
@@ -95,9 +102,10 @@ def table2(runs: list[Record]) -> Table:
         PROTOCOL,
         *_encoder_note(used),
         *_advantage_note(used),
+        *consistency_notes(used),
         f"Bold: the best of each column. {_made(used)}",
     ]
-    caption = "All methods: ACC, ARI and NMI (%), time and memory."
+    caption = " ".join(["All methods: ACC, ARI and NMI (%), time and memory.", *budget_notes(used)])
     return Table("table2", "Table 2", caption, sections, cells, notes, "; ".join(missing), run_names(used))
 
 
@@ -118,7 +126,7 @@ def table3(runs: list[Record]) -> Table:
         for row, found in there.items():
             theirs = {measure: published.ablation(row, name, measure) for measure in MEASURES}
             published_scores = [_number(theirs[measure]) for measure in MEASURES] if compared else []
-            rows.append([row, str(len(found)), *_scores(found), *published_scores])
+            rows.append([marked(row, found), str(len(found)), *_scores(found), *published_scores])
             cells.append(
                 {"dataset": title(name), "row": row, **_cells(found)}
                 | {f"published_{measure}": theirs[measure] for measure in MEASURES}
@@ -127,14 +135,15 @@ def table3(runs: list[Record]) -> Table:
         lacking = [row for row in TABLE3 if row not in there]
         missing += [f"{title(name)}: {', '.join(lacking)}"] if lacking else []
     used = [run for members in shown.values() for run in members]
-    caption = "The paper's ablation: each row adds one part to the row above (%)."
+    about = "The paper's ablation: each row adds one part to the row above (%)."
+    caption = " ".join([about, *budget_notes(used)])
     return Table(
         "table3",
         "Table 3",
         caption,
         sections,
         cells,
-        [SPREAD, PROTOCOL, _made(used)],
+        [SPREAD, PROTOCOL, *consistency_notes(used), _made(used)],
         "; ".join(missing),
         run_names(used),
     )
@@ -153,9 +162,10 @@ def table4(runs: list[Record]) -> Table:
     for name, logs in first.items():
         theirs = [published.neighbour_accuracy(stage, name) for stage in STAGES.values()]
         compared = theirs[0] is not None
-        columns += [Column("accuracy", title(name))]
-        columns += [Column(published.heading(name), title(name))] if compared else []
-        columns += [Column("left", title(name))]
+        group = marked(title(name), found[name])
+        columns += [Column("accuracy", group)]
+        columns += [Column(published.heading(name), group)] if compared else []
+        columns += [Column("left", group)]
         for (stage, label), row, paper in zip(STAGES.items(), rows, theirs, strict=True):
             right = spread(_percent(log.get(f"accuracy_{stage}")) for log in logs)
             left = spread(log.get(f"count_{stage}") for log in logs)
@@ -173,10 +183,11 @@ def table4(runs: list[Record]) -> Table:
         "left: neighbours per text. A text is not counted as its own neighbour.",
         SPREAD,
         *published.notes(list(first)),
+        *consistency_notes(used),
         _made(used),
     ]
     missing = ", ".join(f"DNA on {title(name)}" for name in by_dataset(runs) if name not in first)
-    caption = "The accuracy of the retrieved neighbours after each filter of DNA."
+    caption = " ".join(["The accuracy of the retrieved neighbours after each filter of DNA.", *budget_notes(used)])
     return Table("table4", "Table 4", caption, [Section("", columns, rows)], cells, notes, missing, run_names(used))
 
 
@@ -185,7 +196,7 @@ def _score_columns() -> list[Column]:
 
 
 def _scores(runs: list[Record]) -> list[str]:
-    return [str(scores(runs, protocol, measure)) for protocol in PROTOCOLS for measure in MEASURES]
+    return [_number(scores_if_complete(runs, protocol, measure)) for protocol in PROTOCOLS for measure in MEASURES]
 
 
 def _seconds_and_memory(runs: list[Record]) -> tuple[Spread | None, Spread | None]:
@@ -202,7 +213,7 @@ def _cells(runs: list[Record]) -> dict[str, Any]:
     row: dict[str, Any] = {"method": runs[0].method, "seeds": len(runs)}
     for protocol in PROTOCOLS:
         for measure in MEASURES:
-            row |= mean_and_deviation(f"{protocol}_{measure}", scores(runs, protocol, measure))
+            row |= mean_and_deviation(f"{protocol}_{measure}", scores_if_complete(runs, protocol, measure))
     seconds, memory = _seconds_and_memory(runs)
     row |= {"seconds_per_epoch": seconds and seconds.mean, "peak_memory_mb": memory and int(max(memory.values))}
     return {**row, "runs": _runs(runs)}
@@ -214,15 +225,23 @@ def _runs(runs: list[Record]) -> str:
 
 def _best_in_bold(rows: list[list[str]], columns: range) -> list[list[str]]:
     """The same rows with the largest number of each column in bold. Rows with an advantage are not ranked."""
-    ranked = [row for row in rows if row and not row[0].endswith("‡")]
-    best = {i: max((float(row[i].split()[0]) for row in ranked), default=math.nan) for i in columns}
+    ranked = [row for row in rows if row and "‡" not in row[0]]
+    best = {i: max((_mean(row[i]) for row in ranked), default=-math.inf) for i in columns}
     return [
         [
-            Bold(cell) if row in ranked and i in best and float(cell.split()[0]) == best[i] else cell
+            Bold(cell) if row in ranked and i in best and cell != MISSING and _mean(cell) == best[i] else cell
             for i, cell in enumerate(row)
         ]
         for row in rows
     ]
+
+
+def _mean(cell: str) -> float:
+    return -math.inf if cell == MISSING else float(cell.split()[0])
+
+
+def _with_sign(row: str) -> str:
+    return f"{row} ‡" if row in WITH_ADVANTAGE else row
 
 
 def _number(value: float | Spread | None) -> str:
