@@ -1,12 +1,12 @@
-"""Use one run from many processes at once, and make 10,000 edits in one log.
+"""Use one run from many processes at once, and a run with 10,000 edits in its log.
 
     python soak/load.py
 
 1. Ten `assign` at once must write the same file.
 2. `rename`, `update` and `recut` start at the same moment, several times. Each must succeed, or say in one sentence
    that another command uses the run, and the run must be whole afterwards.
-3. 10,000 edits in one session, renames and moves by turns. The program prints how long an edit takes with a short and
-   with a long log, how long a command takes that opens such a run, and the size of the log.
+3. A log of 10,000 edits, renames and moves by turns. The program prints how long it takes to open such a run, to make
+   one more edit and to write the tables, compared with a log of 10 edits, and the size of the log.
 
 The program prints Markdown. `make soak` runs it.
 """
@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, answering, forked, run, snapshot  # noqa: E402
+from kill_writes import Commands, answering, forked, snapshot  # noqa: E402
 
 # What a command says if another one uses the run.
 IN_USE = "another process is at work on"
@@ -106,40 +106,46 @@ def three_writers(commands: Commands, rounds: int) -> str:
 
 
 def many_edits(commands: Commands, number: int) -> str:
-    """Seconds of an edit with a short and with a long log, and of a command that opens the run."""
+    """What a run with a long log costs: opening it, one more edit, and writing the tables."""
     from subtaxa.runs.edit_session import EditSession
     from subtaxa.taxonomy import edits
 
-    folder = commands.folder / "edited"
-    shutil.copytree(commands.base, folder)
-    opened = [_seconds(lambda: run(["rename", str(folder), "0", "First", "--quiet"]))]
-    session = EditSession(folder)
+    short, long = (_with_edits(commands, n) for n in (10, number))
+    seconds: dict[str, list[float]] = {"open": [], "edit": [], "write": []}
+    for folder in (short, long):
+        begun = time.process_time()
+        session = EditSession(folder)
+        seconds["open"].append(time.process_time() - begun)
+        category, begun = commands.siblings()[0], time.process_time()
+        for i in range(10):
+            session.add(edits.rename(session.working, category, f"again {i}"))
+        seconds["edit"].append((time.process_time() - begun) / 10)
+        begun = time.process_time()
+        session.finish()
+        seconds["write"].append(time.process_time() - begun)
+        snapshot(folder)
+    told = ", ".join(f"{name} {before:.3f} and {after:.3f}" for name, (before, after) in seconds.items())
+    size = (long / "edits.jsonl").stat().st_size / 1e6
+    return f"logs of 10 and of {number:,} edits, seconds of processor time: {told}; the long log has {size:.2f} MB"
+
+
+def _with_edits(commands: Commands, number: int) -> Path:
+    """A copy of the run with renames and moves by turns in its log."""
+    from subtaxa.runs.load import load_run
+    from subtaxa.taxonomy.edit_log import Edit, log_entry, write_log
+
+    folder = Path(shutil.copytree(commands.base, commands.folder / f"{number} edits"))
+    state = load_run(folder)
     first, other = commands.siblings()[:2]
-    rows = session.working.rows[session.working.members(first)].tolist()
-    begun, taken = time.perf_counter(), []
+    row = state.data.rows[state.labels.tolist().index(first)]
+    log = list(state.edits)
     for i in range(number):
+        edit: Edit = {"do": "move", "rows": [row], "to": (other, first)[i // 2 % 2], "says": "move 1 text"}
         if i % 2:
-            edit = edits.rename(session.working, first, f"name {i}")
-        else:
-            edit = edits.move(session.working, [rows[0]], (other, first)[i // 2 % 2])
-        taken.append(_seconds(lambda edit=edit: session.add(edit)))
-    total = time.perf_counter() - begun
-    finished = _seconds(session.finish)
-    opened.append(_seconds(lambda: run(["rename", str(folder), "0", "Last", "--quiet"])))
-    snapshot(folder)
-    tenth, size = max(1, number // 10), (folder / "edits.jsonl").stat().st_size
-    return (
-        f"{number:,} edits in one session: {total:.0f} s; {1000 * sum(taken[:tenth]) / tenth:.1f} ms each in the first "
-        f"tenth, {1000 * sum(taken[-tenth:]) / tenth:.1f} ms in the last; writing the tables at the end "
-        f"{finished:.1f} s; `rename` {opened[0]:.2f} s before and {opened[1]:.2f} s after; the log has "
-        f"{size / 1e6:.2f} MB"
-    )
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+            edit = {"do": "rename", "category": first, "name": f"name {i}", "says": f"rename to 'name {i}'"}
+        log.append(log_entry(edit, log))
+    (folder / "edits.jsonl").write_text(write_log(log))
+    return folder
 
 
 def main() -> int:

@@ -24,7 +24,7 @@ from subtaxa.methods.base import Method, TrainingData
 from subtaxa.settings import Settings
 from subtaxa.training import fit_encoder
 
-TEXTS, LABELS, FINE = planted_corpus()
+TEXTS, LABELS, FINE = planted_corpus(15)
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +276,7 @@ def test_scikit_learn_conventions(quick: dict[str, object], model: Discovery) ->
         ({"categories": 10_000}, "it must be 3 to"),
         ({"epochs": -1}, "epochs is -1: it must be 0 to 10000"),
         ({"temperature": float("nan")}, "temperature is nan"),
-        ({"pooling": "max"}, '"model" or "cls" or "mean"'),
+        ({"pooling": "max"}, '"model", "cls" or "mean"'),
         ({"method": "dan"}, "unknown method 'dan'"),
         ({"preset": "papr"}, "unknown preset 'papr'"),
         ({"seed": -1}, "seed is -1"),
@@ -316,7 +316,8 @@ def test_a_damaged_run_folder_is_refused(model: Discovery, tmp_path: Path, file:
 
 def test_the_paper_preset_pretrains_on_the_labels(quick: dict[str, object]) -> None:
     few = {"pretrain_epochs": 8, "epochs": 2, "batch_size": 16, "neighbours": 20, "learning_rate": 1e-3}
-    found = Discovery(6, preset="paper", encoder=quick["encoder"], **few).fit(TEXTS, LABELS)
+    texts, labels, _ = planted_corpus()
+    found = Discovery(6, preset="paper", encoder=quick["encoder"], **few).fit(texts, labels)
     assert [row.get("pretraining") for row in found.history_] == [1.0] * 8 + [None] * 2
     assert found.history_[7]["score"] > 0.8
     assert {"alignment", "uniformity", "coarse", "kept"} <= set(found.history_[-1])

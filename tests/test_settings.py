@@ -72,7 +72,7 @@ def test_the_paper_preset_is_complete_and_no_name_means_default() -> None:
 
 
 def test_unknown_preset_names_the_known_ones() -> None:
-    with pytest.raises(SettingError, match=r"unknown preset 'fast': use paper or default"):
+    with pytest.raises(SettingError, match=r"unknown preset 'fast': use paper, default or quick"):
         Settings.from_preset("fast")
 
 

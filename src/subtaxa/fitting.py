@@ -1,4 +1,4 @@
-"""`fit` as a short story: each step returns one small dataclass, and the last assembles the fitted state.
+"""The steps of `fit`: each returns one small dataclass, and the last assembles the fitted state.
 
 N texts, P distinct ones, K categories, D dimensions, W dimensions of the words.
 """

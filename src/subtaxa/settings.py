@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
@@ -106,9 +106,11 @@ class Settings:
     rank_epochs: int = _setting("number of epochs, from the first, that use the rank filter", low=0, high=10_000)
     coarse_weight: float = _setting("weight of the cross-entropy loss on the coarse labels", low=0.0, high=1e3)
     cluster_rule: str = _setting("how categories are formed: tree, merged, balanced, ward, kmeans or an installed rule")
-    number_estimator: str = _setting("how the number of categories is estimated: silhouette or another estimator")
+    number_estimator: str = _setting(
+        "how the number of categories is estimated: silhouette, gap, stability or another one"
+    )
     plausible_loss: float = _setting(
-        "a number of categories whose silhouette is lower than the best by this share has 1/e of the weight",
+        "a number of categories counts 1/e as much as the best if its silhouette is lower by this share",
         low=0.0,
         high=1.0,
     )
@@ -129,7 +131,7 @@ class Settings:
         """The settings of a preset with some values overridden, all of them checked. Old setting names still work."""
         overrides = {RENAMED.get(name, name): value for name, value in overrides.items()}
         if preset not in PRESETS:
-            raise SettingError(f"unknown preset {preset!r}: use {' or '.join(PRESETS)}")
+            raise SettingError(f"unknown preset {preset!r}: use {either(PRESETS)}")
         for name in overrides:
             if name not in NAMES:
                 close = difflib.get_close_matches(name, NAMES, n=1)
@@ -196,7 +198,14 @@ def about(name: str) -> str:
 def _allowed(name: str) -> str:
     data = _FIELDS[name].metadata
     parts = [] if data["low"] is None else [f"{data['low']:g} to {data['high']:g}"]
-    return " or ".join([*parts, *(f'"{choice}"' for choice in data["choices"])])
+    parts += [f'"{choice}"' for choice in data["choices"]]
+    return either(parts) if parts else ""
+
+
+def either(names: Iterable[str]) -> str:
+    """The names as a list of alternatives: "a, b or c"."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def check(name: str, value: Any) -> Any:
@@ -223,7 +232,7 @@ def check(name: str, value: Any) -> Any:
 def check_backend(backend: str) -> None:
     """Refuse a backend that is unknown or whose libraries are not installed."""
     if backend not in BACKENDS:
-        raise SettingError(f"unknown backend {backend!r}: use {' or '.join(BACKENDS)}")
+        raise SettingError(f"unknown backend {backend!r}: use {either(BACKENDS)}")
     missing = [name for name in BACKENDS[backend] if importlib.util.find_spec(name) is None]
     if missing:
         raise SettingError(f"the backend {backend!r} needs {' and '.join(missing)}: run `pip install 'subtaxa[onnx]'`")

@@ -20,7 +20,7 @@ from subtaxa import __version__
 from subtaxa.cli.main import main
 from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE
 
-TEXTS, LABELS, _ = planted_corpus(20)
+TEXTS, LABELS, _ = planted_corpus(10)
 
 
 def write_csv(path: Path, rows: list[tuple[str, ...]]) -> Path:
@@ -57,7 +57,7 @@ def test_discover_shows_the_tree_and_writes_the_run(
     assert main(["discover", str(source), "--out", str(out), "--categories", "6", *flags]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    assert "post  (20 texts, " in printed.out
+    assert "post  (10 texts, " in printed.out
     assert "6 categories in 3 labels" in printed.out
     assert str(out / "report.html") in printed.out
     assert json.loads((out / "run.json").read_text())["data"]["text_column"] == "message"
@@ -70,7 +70,7 @@ def test_progress_goes_to_the_error_stream_as_plain_lines(
     loud = [flag for flag in flags if flag != "--quiet"]
     assert main(["discover", str(source), "--out", str(tmp_path / "run"), "--categories", "6", *loud]) == 0
     printed = capsys.readouterr()
-    assert "120 texts in 3 labels" in printed.err
+    assert "60 texts in 3 labels" in printed.err
     assert "\x1b" not in printed.err + printed.out
 
 
@@ -108,13 +108,13 @@ def test_assign_to_standard_output_and_with_known_labels(
 def test_info_and_methods(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(run)]) == 0
     printed = capsys.readouterr().out
-    assert "money  (60 texts, " in printed
-    assert "tickets.csv (120 texts, 0 rows skipped)" in printed
+    assert "money  (30 texts, " in printed
+    assert "tickets.csv (60 texts, 0 rows skipped)" in printed
     assert re.search(r"money +3 as given", printed)
     assert main(["info", str(run), "--outliers"]) == 0
     first, *listed = capsys.readouterr().out.splitlines()
     marked = pd.read_csv(run / "assignments.csv").query("outlier == 'yes'")
-    assert first.startswith(f"{len(marked)} of 120 texts are outliers")
+    assert first.startswith(f"{len(marked)} of 60 texts are outliers")
     assert [line.split("\t")[0] for line in listed] == marked["row"].astype(str).tolist()
     assert main(["methods"]) == 0
     printed = capsys.readouterr().out
@@ -145,9 +145,9 @@ def test_skipped_rows_are_reported_and_strict_refuses_them(
     path = write_csv(tmp_path / "gaps.csv", rows)
     loud = [flag for flag in flags if flag != "--quiet"]
     assert main(["discover", str(path), "--out", str(tmp_path / "run"), "--categories", "6", *loud]) == 0
-    assert "skipped 2 rows: empty text (row 121), missing label (row 122)" in capsys.readouterr().err
+    assert "skipped 2 rows: empty text (row 61), missing label (row 62)" in capsys.readouterr().err
     error = refused(capsys, ["discover", str(path), "--out", str(tmp_path / "strict"), "--strict", *flags])
-    assert "row 121" in error
+    assert "row 61" in error
     assert not (tmp_path / "strict").exists()
 
 

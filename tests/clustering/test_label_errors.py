@@ -47,7 +47,7 @@ def test_a_run_lists_suspect_labels(quick: dict[str, object], tmp_path: Path) ->
     wrong = [i for i, label in enumerate(labels) if label == "post"][:2]
     for i in wrong:
         labels[i] = "money"
-    run = Discovery(6, **quick).fit(texts, labels).save(tmp_path / "run")  # type: ignore[arg-type]
+    run = Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels).save(tmp_path / "run")  # type: ignore[arg-type]
     with (run / "suspect_labels.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {texts[i] for i in wrong} <= {row["text"] for row in rows}

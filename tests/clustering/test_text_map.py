@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import forks
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs, unit_rows
 from sklearn.neighbors import NearestNeighbors
@@ -51,7 +50,7 @@ def places() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model(quick: dict[str, object]) -> Discovery:
-    return Discovery(6, **quick).fit(TEXTS, LABELS)  # type: ignore[arg-type]
+    return Discovery(6, **{**quick, "epochs": 1}).fit(TEXTS, LABELS)  # type: ignore[arg-type]
 
 
 def test_planted_blobs_stay_apart(places: np.ndarray) -> None:
@@ -209,7 +208,5 @@ print(stopped)
 
 def test_a_signal_stops_the_map_without_a_crash() -> None:
     """An exception in the middle of an iteration leaves openTSNE with an incomplete tree, which crashes the process."""
-    done = subprocess.run(
-        [sys.executable, "-c", STOPPED], capture_output=True, text=True, cwd=Path(__file__).parents[1]
-    )
+    done = forks.run(STOPPED, work=forks.python)
     assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr

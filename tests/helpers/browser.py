@@ -71,6 +71,16 @@ class Reader:
             button.click()
         return Path(started.value.path())
 
+    def refuses(self, file: Path, why: str) -> None:
+        """Load a file of corrections that the page must refuse for this reason."""
+        from playwright.sync_api import expect
+
+        self.go("Corrections")
+        self.page.evaluate("document.getElementById('load-problem').textContent = ''")
+        self.page.locator("#load").set_input_files(file)
+        expect(self.page.locator("#load-problem")).to_contain_text(why)
+        self.go("Overview")
+
     def position(self, i: int) -> tuple[float, float]:
         """The position of a text on the screen while the whole map is visible."""
         x, y = self.page.evaluate(

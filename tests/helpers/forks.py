@@ -34,6 +34,19 @@ def command(*arguments: str) -> None:
     sys.exit(main())
 
 
+def fresh_command(*arguments: str) -> None:
+    """Run `subtaxa` as `command` does, but import subtaxa anew, so that it reads the environment."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "subtaxa"]:
+        del sys.modules[name]
+    command(*arguments)
+
+
+def python(code: str, *arguments: str) -> None:
+    """Run the code, as `python -c` does."""
+    sys.argv[:] = ["-c", *arguments]
+    exec(compile(code, "<code>", "exec"), {"__name__": "__main__"})  # noqa: S102 - code of the tests
+
+
 class Fork:
     """A running process, with the interface of `subprocess.Popen` as far as tests need it."""
 
@@ -85,9 +98,9 @@ class Fork:
         return out, error
 
 
-def run(*arguments: str, **where: Any) -> subprocess.CompletedProcess[str]:
-    """Run `subtaxa` to its end in a fork. `where` are options of `Fork`."""
-    fork = Fork(command, *arguments, **where)
+def run(*arguments: str, work: Callable[..., object] = command, **where: Any) -> subprocess.CompletedProcess[str]:
+    """Run `subtaxa` or other work to its end in a fork. `where` are options of `Fork`."""
+    fork = Fork(work, *arguments, **where)
     out, error = fork.communicate()
     return subprocess.CompletedProcess(arguments, fork.returncode or 0, out, error)
 

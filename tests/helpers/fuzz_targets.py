@@ -32,7 +32,22 @@ def _run() -> Path:
     from subtaxa.runs import load
 
     load.check_folder = lambda folder: None  # The model is not fuzzed.
-    return write_run(_folder() / "run")
+    run = write_run(_folder() / "run")
+    _write_tree(run)
+    return run
+
+
+def _write_tree(run: Path) -> None:
+    """The tree of the run: the two texts of the first label are merged to node 3."""
+    import numpy as np
+
+    from subtaxa.clustering.category_tree import CategoryTree
+    from subtaxa.runs.tree_files import write_tree
+    from subtaxa.taxonomy.described_tree import DescribedTree, Node
+
+    tree = CategoryTree(np.arange(3), np.array([0, 0, 1]), np.array([[0, 1]]), np.array([0.5]))
+    nodes = tuple(Node(f"node {i}", (f"word {i}",), (f"text {i}",), 0.5) for i in range(4))
+    write_tree(run, DescribedTree(tree, nodes), {i: (i,) for i in range(3)}, {0: 1})
 
 
 def clean_up() -> None:
@@ -112,7 +127,17 @@ TARGETS: dict[str, Target] = {
     "clusters": run_file(layout.CLUSTERS),
     "features": run_file(layout.FEATURES),
     "assignments": run_file("assignments.csv"),
+    "tree": run_file(layout.TREE),
+    "nodes": run_file(layout.TREE_NODES),
 }
+# Edits that cut the tree of the run elsewhere.
+CUTS = (
+    {"edit": 1, "do": "recut", "groups": [{"id": 3, "nodes": [3]}], "says": "recut"},
+    {
+        **{"edit": 2, "do": "answer", "left": 0, "right": 1, "same": False, "says": "two categories"},
+        "groups": [{"id": 0, "nodes": [0]}, {"id": 1, "nodes": [1]}],
+    },
+)
 
 
 def seeds(target: str) -> list[bytes]:
@@ -120,10 +145,10 @@ def seeds(target: str) -> list[bytes]:
     if target in ("csv", "tsv", "gz", "jsonl", "parquet"):
         return small_files(target)
     files = {"run": layout.RUN, "taxonomy": layout.TAXONOMY, "assignments": "assignments.csv"}
-    files |= {"clusters": layout.CLUSTERS, "features": layout.FEATURES}
+    files |= {"clusters": layout.CLUSTERS, "features": layout.FEATURES, "tree": layout.TREE, "nodes": layout.TREE_NODES}
     if target == "edits":
         from helpers.run_files import EDITS
         from subtaxa.taxonomy.edit_log import write_log
 
-        return [write_log(EDITS[:n]).encode() for n in (1, 2, 3)]
+        return [write_log(log).encode() for log in (EDITS[:1], EDITS[:2], EDITS, CUTS[:1], CUTS)]
     return [(_run() / files[target]).read_bytes()]

@@ -26,7 +26,7 @@ def train(tiny_encoder: str, name: str, **changes: object) -> tuple[torch.Tensor
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_loss_is_finite_and_reaches_the_encoder(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, method=name)
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, per_topic=10)
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)
@@ -49,7 +49,7 @@ def test_same_seed_same_features(tiny_encoder: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_loss_falls_on_planted_data(tiny_encoder: str, name: str) -> None:
-    settings, encoder, data, _ = prepared(tiny_encoder, method=name, augment="none")
+    settings, encoder, data, _ = prepared(tiny_encoder, method=name, per_topic=20, augment="none")
     method = method_class(name)(settings)
     method.start(encoder, data)
     method.begin_epoch(0)

@@ -7,12 +7,12 @@ import importlib
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import forks
 from helpers.corpus import planted_corpus
 
 from subtaxa import methods
@@ -26,14 +26,10 @@ SECTION = GUIDE.split("## A method of your own\n")[1].split("\n## ")[0]
 
 
 def run(folder: Path, *arguments: str) -> str:
-    call = [sys.executable, "-m", "subtaxa", *arguments]
-    where = {
-        "env": {**os.environ, "SUBTAXA_METHODS": folder.name},
-        "cwd": folder.parent,
-    }  # A relative path, as in the guide.
-    done = subprocess.run(call, capture_output=True, text=True, **where)  # type: ignore[call-overload]
+    env = {**os.environ, "SUBTAXA_METHODS": folder.name}  # A relative path, as in the guide.
+    done = forks.run(*arguments, work=forks.fresh_command, env=env, cwd=folder.parent)
     assert done.returncode == 0, done.stderr
-    return str(done.stdout)
+    return done.stdout
 
 
 def test_the_method_of_the_guide_is_listed(tmp_path: Path) -> None:

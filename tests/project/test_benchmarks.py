@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import forks
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # Runs in a process of its own, because both folders have modules that tests must not import by accident.
@@ -30,8 +29,7 @@ print(json.dumps(shown))
 def test_every_program_can_be_imported_and_prints_its_help(folder):
     files = sorted((BENCHMARKS / folder).glob("*.py"))
     names = [file.stem for file in files]
-    command = [sys.executable, "-c", SHOW_HELP, str(BENCHMARKS / folder), *names]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forks.run(SHOW_HELP, str(BENCHMARKS / folder), *names, work=forks.python)
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout.splitlines()[-1])
     for file in files:

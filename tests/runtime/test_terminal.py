@@ -140,11 +140,15 @@ used = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.
 sys.addaudithook(lambda event, _: refuse() if event.startswith(used) else None)
 os.umask(int(sys.argv[1], 8))
 from subtaxa.cli.main import main
-sys.exit(main(sys.argv[2:]))
+code = main(sys.argv[2:])
+assert not {"ray", "pyspark"} & sys.modules.keys()
+sys.exit(code)
 """
 
 
-def test_a_run_needs_no_network_and_its_files_follow_the_umask(tmp_path: Path, tiny_encoder: str) -> None:
+def test_a_run_needs_no_network_imports_no_engine_and_its_files_follow_the_umask(
+    tmp_path: Path, tiny_encoder: str
+) -> None:
     """Run discover without a network and with an empty home folder. No setting says that it is offline."""
     umask = 0o027
     texts, labels, _ = planted_corpus(10)

@@ -151,7 +151,7 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_the_user_allowed_the_process_counts() -> None:
-    code = "from subtaxa.training.memory_budget import available; print(available())"
+    code = "from subtaxa.runtime.free_memory import available; print(available())"
     limited = ["bash", "-c", 'ulimit -v 9000000; exec "$@"', "bash", sys.executable, "-c", code]
     found = subprocess.run(limited, capture_output=True, text=True, check=True)
     assert 0 < int(found.stdout) < 9_000_000 * 1024

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 
 from subtaxa.cli.main import main
 
-EPOCHS = 6
+EPOCHS = 4
 
 
 def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
@@ -28,7 +28,7 @@ def command(source: Path, out: Path, encoder: str, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    texts, labels, _ = planted_corpus(40)
+    texts, labels, _ = planted_corpus(20)
     path = tmp_path_factory.mktemp("data") / "planted.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

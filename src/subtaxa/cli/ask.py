@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Answer questions that decide where categories end. Each question shows two groups of texts: are they one category? An
 answer also decides about groups that were not asked about. Every answer is saved at once. Stop at any time, and run the
-command again to continue. With --endpoint, a language model answers; see `subtaxa name --help` for what is sent where:
-here it is the texts of the two groups."""
+command again to continue. With --endpoint, a language model answers in your place. The label and the shown
+texts of both groups are then sent to the server you give, and nowhere else."""
 
 KEYS = "[y] one category  [n] two categories  [s] skip  [u] undo  [q] quit"
 # Longest line of a text, in characters.
@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
         "ask", help="answer a few questions that decide where categories end", description=DESCRIPTION
     )
     add_run_folder(command)
-    command.add_argument("--budget", metavar="N", help="largest number of questions (default: until nothing is left)")
+    command.add_argument("--budget", metavar="N", help="maximum number of questions (default: as many as are useful)")
     add_server_options(command, required=False)
     add_quiet(command)
     command.set_defaults(run=run)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.cli.options import add_preset, add_quiet, add_settings, either, given_settings
+from subtaxa.cli.options import add_preset, add_quiet, add_settings, given_settings
 from subtaxa.errors import InputError, SettingError, SubtaxaError
 from subtaxa.runtime.terminal import say
-from subtaxa.settings import NAMES, PRESETS, check, whole_number
+from subtaxa.settings import NAMES, PRESETS, check, either, whole_number
 
 if TYPE_CHECKING:
     from subtaxa.bench.datasets import Dataset

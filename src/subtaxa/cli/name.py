@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from subtaxa.taxonomy.chat_client import ChatServer
 
 DESCRIPTION = """\
-Let a language model name the categories of a run. This is the only command that sends data anywhere, and it sends it
-only to the server you give: the name of a label, for each of its categories the present name, the keywords and up to 5
-of its texts (the examples of categories.csv, at most 300 characters each), and the names of up to 50 other categories
-of the label. Categories of a label are named together, so that their names differ; those without a usable answer are
-asked for one by one. Names given by a person and all keywords are kept. Each name is saved at once. If the command is
-stopped, run it again to name the remaining categories; undo removes the last name."""
+Let a language model name the categories of a run. The server you give, and no other, receives the name of a label, for
+each of its categories the present name, the keywords and up to 5 of its texts (the examples of categories.csv, at most
+300 characters each), and the names of up to 50 other categories of the label. Categories of a label are named together,
+so that their names differ; those without a usable answer are asked for one by one. Names given by a person and all
+keywords are kept. Each name is saved at once. If the command is stopped, run it again to name the remaining categories;
+undo removes the last name."""
 
 
 def add_parser(commands: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from subtaxa.cli.old_spellings import add_old_spelling
 from subtaxa.engines import ENGINES
-from subtaxa.settings import NAMES, PRESETS, RENAMED, about
+from subtaxa.settings import NAMES, PRESETS, RENAMED, about, either
 
 
 def add_run_folder(command: argparse.ArgumentParser) -> None:
@@ -67,9 +67,3 @@ def given_settings(options: argparse.Namespace, names: Iterable[str] = NAMES) ->
 def option(name: str) -> str:
     """The spelling of a Python name on the command line."""
     return f"--{name.replace('_', '-')}"
-
-
-def either(names: Iterable[str]) -> str:
-    """The names as a list of alternatives: "a, b or c"."""
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last

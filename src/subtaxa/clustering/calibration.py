@@ -85,9 +85,10 @@ def probabilities(
     If the labels are given, categories of other labels have probability zero.
     """
     probability = np.empty((len(features), len(clusters)))  # (N, K)
+    centroids = clusters.centroids.T.astype(np.float64)  # (D, K), so that rounding by row has no visible effect
     for start in range(0, len(features), BLOCK):
         rows = slice(start, start + BLOCK)
-        similarity = (features[rows] @ clusters.centroids.T).astype(np.float64)  # (B, K)
+        similarity = features[rows].astype(np.float64) @ centroids  # (B, K)
         if labels is None:
             probability[rows] = softmax(similarity / calibration.across.temperature, axis=1)
         else:

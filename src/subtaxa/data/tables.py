@@ -1,6 +1,6 @@
 """Tables that are written for a user: CSV, TSV, JSON Lines and Parquet, each by the one writer of its format.
 
-The rules that keep a file safe and readable stand here only: cells that a spreadsheet would run as formulas are
+The rules that keep a file safe and readable are only here: cells that a spreadsheet would run as formulas are
 escaped, every cell that could be split is quoted, and lone surrogates are replaced.
 """
 

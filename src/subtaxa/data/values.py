@@ -1,4 +1,4 @@
-"""Single values of a user's table: which are missing, which are no text, and what a clean text is."""
+"""Single values of a user's table: which are missing, which are not text, and what a clean text is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May this folder be written? Which files of an unfinished run may be removed?"""
+"""Whether a folder may be written, and which files of an unfinished run may be removed."""
 
 from __future__ import annotations
 

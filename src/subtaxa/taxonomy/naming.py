@@ -258,10 +258,10 @@ class _Corpus:
             return content, content & ~self.is_letter, content & ~self.is_letter
         elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
         tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE)
-        at_border = [
-            tells & ((p >= MIN_BORDER) | (share >= CERTAIN)) for p in (self.phrases.opening, self.phrases.closing)
-        ]
-        return content | tells, *((content | fits) & ~self.is_letter for fits in at_border)
+        certain, fits = share >= CERTAIN, ~self.is_letter
+        begins = content | (tells & (certain | (self.phrases.opening >= MIN_BORDER)))
+        ends = content | (tells & (certain | (self.phrases.closing >= MIN_BORDER)))
+        return content | tells, begins & fits, ends & fits
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

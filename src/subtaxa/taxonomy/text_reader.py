@@ -40,12 +40,12 @@ class TextReader(ABC):
 
     def features(self, texts: Sequence[str], progress: Progress) -> Floats:
         """Unit features of new texts: (n, D), or (n, D + W) with lexical features."""
-        place: dict[str, int] = {}
-        index = [place.setdefault(text, len(place)) for text in texts]  # Copies of a text are read once.
+        distinct = sorted(set(texts))  # Copies are read once, and the order of the texts has no effect on rounding.
+        place = {text: i for i, text in enumerate(distinct)}
         with progress.step("Reading the texts", len(texts)) as step:
-            features: Floats = self.inference_encoder.encode(list(place), step.advance).cpu().numpy()
-            step.advance(len(texts) - len(place))
-        return self._with_words(features, list(place))[index]
+            features: Floats = self.inference_encoder.encode(distinct, step.advance).cpu().numpy()
+            step.advance(len(texts) - len(distinct))
+        return self._with_words(features, distinct)[[place[text] for text in texts]]
 
     def embed(self, phrases: Sequence[str]) -> Floats:
         """The same features, without progress. Phrases are short, so this takes a moment only."""
