@@ -32,7 +32,7 @@ from subtaxa.settings import NAMES, epochs_for
 
 TEXTS, COARSE, FINE = planted_corpus(15)
 # Epochs of the runs that are interrupted.
-EPOCHS = 10
+EPOCHS = 6
 
 
 @pytest.fixture(scope="module")
