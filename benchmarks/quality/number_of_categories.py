@@ -3,9 +3,10 @@
     python benchmarks/quality/number_of_categories.py ../shared/data hwu64 RUN
 
 RUN is a folder written by `benchmarks/quality/discover.py ... --categories auto --out RUN`. The row `subtaxa` is the
-number that the run found, with its range, and all other rows are estimates from its features (`--no-estimators` leaves
-them out); `silhouette` is the default estimator, which also looks at the features before training. ACC is that of the training texts when `discover` clusters them into
-each estimate. The rows `true number per label` and `true total` are for comparison.
+number that the run found, with its range. All other rows are estimates from its features (`--no-estimators` leaves
+them out); `silhouette` is the default estimator, which also looks at the features before training. ACC is that of the
+training texts when `discover` clusters them into each estimate. The rows `true number per label` and `true total` are
+for comparison.
 """
 
 from __future__ import annotations
