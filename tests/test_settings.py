@@ -231,21 +231,23 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "k", "epochs", "layers", "rate"),
+    ("texts", "k", "epochs", "layers", "rate", "share"),
     [
-        (8954, 95, 4, "layers", 0.25),
-        (10, 5, 8, "all", 0.4),
-        (1_000_000, 250, 4, "layers", 0.25),
-        (3260, 57, 4, "all", 0.4),
-        (2000, 45, 6, "all", 0.4),
+        (8954, 95, 4, "layers", 0.25, 0.25),
+        (10, 5, 8, "all", 0.4, 0.5),
+        (1_000_000, 250, 4, "layers", 0.25, 0.25),
+        (3260, 57, 4, "all", 0.4, 0.5),
+        (2000, 45, 6, "all", 0.4, 0.5),
     ],
 )
-def test_automatic_settings_follow_the_data(texts: int, k: int, epochs: int, layers: str, rate: float) -> None:
-    """k, augmentation and trained layers follow the number of texts."""
-    auto = Settings.from_preset("default", neighbours="auto", epochs="auto", trained_layers="auto", augment_rate="auto")
+def test_automatic_settings_follow_the_data(
+    texts: int, k: int, epochs: int, layers: str, rate: float, share: float
+) -> None:
+    """k, augmentation, trained layers and the share of untrained weights follow the number of texts."""
+    names = ("neighbours", "epochs", "trained_layers", "augment_rate", "untrained_share")
+    auto = Settings.from_preset("default", **dict.fromkeys(names, "auto"))
     settings = auto.for_data(["short"] * texts)
-    found = (settings.neighbours, settings.epochs, settings.trained_layers, settings.augment_rate)
-    assert found == (k, epochs, layers, rate)
+    assert [getattr(settings, name) for name in names] == [k, epochs, layers, rate, share]
     given = Settings.from_preset("default", neighbours=7, epochs=3)
     assert given.for_data(["short"] * texts) == given
 

@@ -3,9 +3,10 @@
     python benchmarks/quality/number_of_categories.py ../shared/data hwu64 RUN
 
 RUN is a folder written by `benchmarks/quality/discover.py ... --categories auto --out RUN`. The row `subtaxa` is the
-number that the run found, and all other rows are estimates from its features; `silhouette` is the default estimator,
-which also looks at the features before training. ACC is that of the training texts when `discover` clusters them into
-each estimate. The rows `true number per label` and `true total` are for comparison.
+number that the run found, with its range. All other rows are estimates from its features (`--no-estimators` leaves
+them out); `silhouette` is the default estimator, which also looks at the features before training. ACC is that of the
+training texts when `discover` clusters them into each estimate. The rows `true number per label` and `true total` are
+for comparison.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from subtaxa.training.fit_encoder import encoder_for
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("run", type=Path)
+    parser.add_argument("--no-estimators", action="store_true")
     given = parser.parse_args()
     data, model = load(given.dataset, given.data), Discovery.load(given.run)
     features = model.features_
@@ -42,9 +44,11 @@ def main() -> None:
         untrained = concatenated(untrained, model.vocabulary_.features(data.train.texts), model.vocabulary_.weight)
     forest = Forest(features, labels, untrained=untrained)
     rows = {"true number per label": true.tolist(), "true total": forest.divide(int(true.sum()))}
-    rows["subtaxa"] = [model.n_categories_[str(name)].chosen for name in names]
+    counts = [model.n_categories_[str(name)] for name in names]
+    rows["subtaxa"] = [count.chosen for count in counts]
+    low, high = (np.array([getattr(count, end) for count in counts]) for end in ("low", "high"))
     seconds = {}
-    for name in ESTIMATORS.names():
+    for name in [] if given.no_estimators else ESTIMATORS.names():
         begun = time.perf_counter()
         rows[name] = [count.chosen for count in numbers_per_label(forest, estimator=ESTIMATORS.get(name)())]
         seconds[name] = round(time.perf_counter() - begun, 1)
@@ -65,6 +69,12 @@ def main() -> None:
             "numbers": list(map(int, numbers)),
             "seconds": seconds.get(name),
         }
+        if name == "subtaxa":
+            record |= {
+                "range": [int(low.sum()), int(high.sum())],
+                "labels_in_range_percent": round(100 * float(((low <= true) & (true <= high)).mean()), 1),
+                "range_width": round(float((high / low).mean()), 2),
+            }
         print(json.dumps(record), flush=True)
 
 

@@ -23,7 +23,9 @@ N_SHORT = 200
 
 def peak_mb(*arguments: str) -> int:
     """The largest resident size, in MB, of a subtaxa command."""
-    child = os.posix_spawn(sys.executable, [sys.executable, "-m", "subtaxa", *arguments, "--quiet"], dict(os.environ))
+    command = [sys.executable, "-m", "subtaxa", *arguments, "--quiet"]
+    to_stderr = [(os.POSIX_SPAWN_DUP2, 2, 1)]
+    child = os.posix_spawn(sys.executable, command, dict(os.environ), file_actions=to_stderr)
     _, status, usage = os.wait4(child, 0)
     if status:
         raise SystemExit(f"{arguments[0]} failed with exit code {os.waitstatus_to_exitcode(status)}")

@@ -170,7 +170,7 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         warmup: float | None = None,
         schedule_length: float | None = None,
         weight_decay: float | None = None,
-        untrained_share: float | None = None,
+        untrained_share: float | str | None = None,
         max_grad_norm: float | None = None,
         augment: str | None = None,
         augment_rate: float | str | None = None,

@@ -18,7 +18,7 @@ LONG = 400
 TOP_LAYERS = 2
 
 # A data set is small below this many texts, which is 100 steps per epoch at the usual batch size. There is then time to
-# train the word embeddings too, and stronger augmentation pays off.
+# train the word embeddings too, and stronger augmentation and a larger share of the untrained weights pay off.
 FEW = 6400
 
 # Old name to new name. Runs and records written by 0.1 hold the old names.
@@ -86,8 +86,11 @@ class Settings:
         high=100.0,
     )
     weight_decay: float = _setting("weight decay; biases and normalisation layers are exempt", low=0.0, high=1.0)
-    untrained_share: float = _setting(
-        "share of the untrained weights in the final weights; 0 keeps the trained ones as they are", low=0.0, high=1.0
+    untrained_share: float | str = _setting(
+        "share of the untrained weights in the final weights; 0 keeps the trained ones as they are",
+        low=0.0,
+        high=1.0,
+        choices=("auto",),
     )
     max_grad_norm: float = _setting("gradients with a larger norm are scaled down to this norm", low=1e-6, high=1e6)
     augment: str = _setting("how training texts are augmented", choices=("replace", "drop", "shorten", "none"))
@@ -152,6 +155,7 @@ class Settings:
         return self.with_(
             augment_rate=augment_rate_for(len(texts)) if self.augment_rate == "auto" else self.augment_rate,
             neighbours=neighbours_for(len(texts)) if k == "auto" else k,
+            untrained_share=untrained_share_for(len(texts)) if self.untrained_share == "auto" else self.untrained_share,
             epochs=epochs_for(len(texts)) if epochs == "auto" else epochs,
             trained_layers=layers,
         )
@@ -173,6 +177,11 @@ def epochs_for(n_texts: int) -> int:
 def augment_rate_for(n_texts: int) -> float:
     """The paper's rate of 0.25, or a higher one for small data sets."""
     return 0.4 if n_texts < FEW else 0.25
+
+
+def untrained_share_for(n_texts: int) -> float:
+    """A quarter, or half for small data sets, whose few steps of training teach the encoder less than it forgets."""
+    return 0.5 if n_texts < FEW else 0.25
 
 
 def are_long(texts: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from subtaxa.errors import InputError
 from subtaxa.runs import layout, reading
 from subtaxa.taxonomy import chat_client, edit_log
 from subtaxa.taxonomy.categories import Category
-from subtaxa.taxonomy.model_names import LENGTH, TEXT_LENGTH, clean, find_name, question
+from subtaxa.taxonomy.model_names import LENGTH, TEXT_LENGTH, clean, find_name, find_names, question
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20)
 CATEGORY = Category(0, "money", "refund, return", ("refund", "return"), ("my refund", "return it"), 9)
@@ -125,9 +125,11 @@ def run(saved: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(saved, tmp_path / "run"))
 
 
-def command(run: Path, model: Model | str, *more: str) -> list[str]:
+def command(run: Path, model: Model | str, *more: str, together: int = 1) -> list[str]:
+    """The command with one question for each category, unless `together` says otherwise."""
     endpoint = model if isinstance(model, str) else model.url
-    return ["name", str(run), "--endpoint", endpoint, "--model", "llama", "--quiet", *more]
+    fixed = ["--endpoint", endpoint, "--model", "llama", "--together", str(together), "--quiet"]
+    return ["name", str(run), *fixed, *more]
 
 
 def names(run: Path) -> list[str]:
@@ -179,7 +181,7 @@ def test_only_the_documented_data_is_sent(run: Path, serve: Callable[..., Model]
         assert (body["model"], body["temperature"], len(body["messages"])) == ("llama", 0, 1)
         assert model.told(i) == {
             "label": category.parent,
-            "keywords": list(category.keywords),
+            "phrases": [category.name, *(word for word in category.keywords if word != category.name)],
             "texts": list(category.examples),
             "other categories": [called[c.id] for c in before.children(category.parent) if c.id != category.id],
         }
@@ -187,6 +189,55 @@ def test_only_the_documented_data_is_sent(run: Path, serve: Callable[..., Model]
         called[category.id] = f"Name {i + 1}"
     assert all("Authorization" not in head for head in model.heads)
     assert {head["User-Agent"].partition("/")[0] for head in model.heads} == {"subtaxa"}
+
+
+def test_categories_of_a_label_are_named_in_one_question(run: Path, serve: Callable[..., Model]) -> None:
+    """The only category of a label has a question of its own."""
+    before = Discovery.load(run).taxonomy_
+    sizes = [len(before.children(label)) for label in dict.fromkeys(c.parent for c in before)]
+    lines = [[f"{'ABC'[label]} {i}" for i in range(1, n + 1)] for label, n in enumerate(sizes)]
+    model = serve(*("\n".join(f"{i}: {x}" for i, x in enumerate(n, 1)) if len(n) > 1 else n[0] for n in lines))
+    assert main(command(run, model, together=8)) == 0
+    assert len(model.bodies) == len(sizes)
+    assert names(run) == [name for some in lines for name in some]
+    first = model.told(0)
+    assert [c["number"] for c in first["categories"]] == list(range(1, sizes[0] + 1))
+    assert [c["phrases"][0] for c in first["categories"]] == [c.name for c in before][: sizes[0]]
+    assert all(len(c["texts"]) <= 3 for c in first["categories"])
+    assert first["other categories"] == []
+
+
+def test_what_is_missing_in_an_answer_is_asked_for_alone(run: Path, serve: Callable[..., Model]) -> None:
+    before = Discovery.load(run).taxonomy_
+    label = before[0].parent
+    n = len(before.children(label))
+    assert n > 1
+    model = serve("2: Second", "First")
+    assert main(command(run, model, together=2)) == 0
+    assert names(run)[:2] == ["First", "Second"]
+    assert "Second" in model.told(1)["other categories"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        ("1: Refunds\n2: Late parcels", {5: "Refunds", 6: "Late parcels"}),
+        ("Sure!\n- **1.** “Refunds”\n2) Late parcels.", {5: "Refunds", 6: "Late parcels"}),
+        ("1: Refunds\n1: Returns\n3: Nobody\n0: None", {5: "Refunds"}),
+        ("1: Refunds\n2: refunds", {5: "Refunds"}),
+        ("1: double charges\n2: Late parcels", {6: "Late parcels"}),
+        (f"1: {30 * 'word '}\n2: ", {}),
+        ("Refunds\nLate parcels", {}),
+        ("99999999999999999999999: x", {}),
+    ],
+)
+def test_numbered_names_are_read_and_unusable_ones_left_out(answer: str, names: dict[int, str]) -> None:
+    several = [replace(CATEGORY, id=5), replace(CATEGORY, id=6)]
+    assert find_names(lambda _: answer, several, [SIBLING]) == names
+
+
+def test_fewer_than_one_at_a_time_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--together is 0" in refused(capsys, command(run, "http://localhost:1", together=0))
 
 
 def test_long_texts_are_cut_and_cannot_escape_the_json() -> None:

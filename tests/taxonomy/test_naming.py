@@ -313,3 +313,23 @@ def test_the_name_of_a_node_does_not_depend_on_nodes_elsewhere_in_the_tree() -> 
 
 def test_a_fresh_name_differs_not_only_in_capitals() -> None:
     assert fresh_name("Refund", {"refund", "refund (2)"}) == "Refund (3)"
+
+
+def test_among_texts_without_a_common_phrase_the_name_still_has_several_words() -> None:
+    """A single text has the two words that all texts have next to each other. It is typical, so it gives the name."""
+    between = [f"{a}{b}" for a in ("mo", "tu", "we", "th", "fr") for b in ("ka", "le", "ni", "so", "ru", "my")]
+    app = [*(f"app {word} crash" for word in between), "app crash"]
+    post = [*(f"parcel {word} late" for word in between), "parcel late"]
+
+    def embed(texts: Sequence[str]) -> Floats:
+        known = ("app", "crash", "parcel", "late", *between)
+        return unit(np.array([[float(word in text.split()) for word in known] for text in texts]) + 1e-6)
+
+    texts = app + post
+    found = name_categories(texts, np.repeat([0, 1], len(app)), np.zeros(2, dtype=np.int64), embed(texts), embed)
+    assert [words.name for words in found] == ["app crash", "parcel late"]
+
+
+def test_no_content_word_occurs_twice_in_a_name() -> None:
+    found = named(["exchange the exchange"] * 5 + ["exchange the camera"] * 4, ["password reset"] * 9)
+    assert found[0].name.split().count("exchange") <= 1

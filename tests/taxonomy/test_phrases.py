@@ -77,3 +77,25 @@ def test_texts_without_words_have_no_phrases() -> None:
     assert isinstance(found, Phrases)
     assert found.counts.shape == (2, 0)
     assert found.length.shape == (0,)
+
+
+def test_a_phrase_of_one_typical_text_is_kept_if_its_words_are_known() -> None:
+    texts = ["red parcel"] * 30 + ["late card"] * 30 + ["late parcel", "late card Rumpelstiltskin"]
+    typical = np.arange(len(texts)) >= 60
+    found = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), np.zeros(1, dtype=np.int64), typical)
+    phrases = {found.text(i) for i in range(len(found.units))}
+    assert "late parcel" in phrases
+    assert not any("rumpelstiltskin" in phrase.lower() for phrase in phrases)
+    without = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+    assert "late parcel" not in {without.text(i) for i in range(len(without.units))}
+
+
+def test_a_phrase_is_whole_where_it_ends_at_a_function_word_or_a_border() -> None:
+    found = count_phrases(["pressed the power button"], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    whole = {found.text(i): float(found.whole[i]) for i in range(len(found.units))}
+    assert (whole["power button"], whole["pressed the power"], whole["power"]) == (1.0, 0.5, 0.5)
+
+
+def test_the_letters_of_an_order_number_are_no_word() -> None:
+    found = count_phrases(["order LH-12345 is late"], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    assert "lh" not in found.words

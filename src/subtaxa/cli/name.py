@@ -11,17 +11,20 @@ from subtaxa.cli.options import add_quiet, add_run_folder
 from subtaxa.runtime.terminal import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from subtaxa.runs.edit_session import EditSession
     from subtaxa.runtime.progress import Progress
     from subtaxa.taxonomy.categories import Category
     from subtaxa.taxonomy.chat_client import ChatServer
 
 DESCRIPTION = """\
-Let a language model name the categories of a run. The server you give, and no other, receives for
-each category the name of its label, its keywords, up to 5 of its texts (the examples of categories.csv, at most 300
-characters each) and the names of up to 50 other categories of the label. Names given by a person and all keywords are
-kept. Each name is saved at once. If the command is stopped, run it again to name
-the remaining categories; undo removes the last name."""
+Let a language model name the categories of a run. The server you give, and no other, receives the name of a label, for
+each of its categories the present name, the keywords and up to 5 of its texts (the examples of categories.csv, at most
+300 characters each), and the names of up to 50 other categories of the label. Categories of a label are named together,
+so that their names differ; those without a usable answer are asked for one by one. Names given by a person and all
+keywords are kept. Each name is saved at once. If the command is stopped, run it again to name the remaining categories;
+undo removes the last name."""
 
 
 def add_parser(commands: Any) -> None:
@@ -35,6 +38,13 @@ def add_parser(commands: Any) -> None:
     add_server_options(command, required=True)
     command.add_argument(
         "--rename-all", action="store_true", help="also rename the categories that a model has already named"
+    )
+    command.add_argument(
+        "--together",
+        type=int,
+        default=8,
+        metavar="N",
+        help="how many categories of a label one question names (default: %(default)s; small models need fewer)",
     )
     add_old_spelling(command, "--key-variable", "--api-key-env")
     add_old_spelling(command, "--again", "--rename-all", flag=True)
@@ -59,9 +69,12 @@ def add_server_options(command: argparse.ArgumentParser, *, required: bool) -> N
 
 
 def run(options: argparse.Namespace) -> None:
+    from subtaxa.errors import InputError
     from subtaxa.runtime.progress import progress_for
     from subtaxa.taxonomy.chat_client import ChatServer
 
+    if options.together < 1:
+        raise InputError(f"--together is {options.together}: it must be at least 1")
     progress = progress_for(quiet=options.quiet)
     server = ChatServer(options.endpoint, options.model, options.api_key_env)
     with progress.step("Loading the run"):
@@ -70,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
         session = EditSession(Path(options.folder))
     before = session.state.taxonomy
     unnamed = [c for c in before if not c.named and (options.rename_all or not c.namer)]
-    named = _name(session, server, unnamed, progress)
+    named = _name(session, server, unnamed, options.together, progress)
     say(f"{session.state.taxonomy}\n\n{_result(server, named, unnamed)}")
     if not options.rename_all and (kept := sum(bool(c.namer) for c in before)):
         say(f"already named by a model: {kept} (--rename-all names them again)")
@@ -80,22 +93,44 @@ def run(options: argparse.Namespace) -> None:
         say(f"no usable answer after two attempts: {failed} (they keep their names)")
 
 
-def _name(session: EditSession, server: ChatServer, unnamed: list[Category], progress: Progress) -> list[str]:
-    """Name these categories one by one. Returns the names. Each is logged at once, so none is lost on an error."""
+def _name(
+    session: EditSession, server: ChatServer, unnamed: list[Category], together: int, progress: Progress
+) -> list[str]:
+    """Name these categories, several of a label at a time. Returns the names.
+
+    Each is logged as soon as it is known, so none is lost on an error.
+    """
+    from itertools import groupby
+
     from subtaxa.taxonomy.edits import name
-    from subtaxa.taxonomy.model_names import find_name
+    from subtaxa.taxonomy.model_names import find_name, find_names
 
     named: list[str] = []
+
+    def keep(category: Category, found: str) -> None:
+        if found:
+            session.add(name(session.working, category.id, found, server.model))
+            named.append(found)
+        step.note(found)
+        step.advance()
+
+    def without(some: Sequence[Category]) -> list[Category]:
+        ids = {c.id for c in some}
+        return [c for c in session.working.taxonomy().children(some[0].parent) if c.id not in ids]
+
     try:
         with progress.step("Naming", len(unnamed)) as step:
-            for category in unnamed:
-                siblings = [c for c in session.working.taxonomy().children(category.parent) if c.id != category.id]
-                found = find_name(server.ask, category, siblings)
-                if found:
-                    session.add(name(session.working, category.id, found, server.model))
-                    named.append(found)
-                step.note(found)
-                step.advance()
+            for _, group in groupby(unnamed, key=lambda c: c.parent):
+                of_label = list(group)
+                for begin in range(0, len(of_label), together):
+                    some = of_label[begin : begin + together]
+                    found = find_names(server.ask, some, without(some)) if len(some) > 1 else {}
+                    for category in some:
+                        if category.id in found:
+                            keep(category, found[category.id])
+                    for category in some:
+                        if category.id not in found:
+                            keep(category, find_name(server.ask, category, without([category])))
     except BaseException:
         progress.say(_result(server, named, unnamed))
         raise

@@ -10,7 +10,7 @@ to its neighbours and away from the other texts. The differences from DNA:
 - There is no momentum encoder, no coarse cross-entropy and no rank filter. The queue holds the encoder's own features,
   and the time saved is spent on training every layer.
 - Views are shorter than the texts, which makes them cheap.
-- The final weights are the mean of the untrained and the trained ones (training/weight_average.py).
+- The final weights are a mean of the untrained and the trained ones (training/weight_average.py).
 
 N texts, B texts in a batch, D dimensions, W lexical dimensions, k neighbours.
 """
@@ -41,7 +41,7 @@ class SoftDNA(QueueMethod):
         "max_tokens": 160,
         "epochs": "auto",
         "learning_rate": 2e-4,
-        "untrained_share": 0.5,
+        "untrained_share": "auto",
         "augment": "shorten",
         "augment_rate": "auto",
         "augment_tokens": 128,

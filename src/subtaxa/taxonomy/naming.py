@@ -27,8 +27,9 @@ Mask = NDArray[np.bool_]
 KEYWORDS = 8
 # The number of phrases of each node that are embedded, and of all nodes together.
 SHORTLIST, MAX_EMBEDDED = 24, 8_000
-# Phrases of this many texts next to the centroid of a node can be its name even if no other text has them.
-TYPICAL = 8
+# Phrases of this many texts next to the centroid of a node can be its name even if no other text has them, if at least
+# this share of the node's texts have one of their words.
+TYPICAL, MIN_WORD_SHARE = 8, 0.1
 # Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
 MIN_SHARE = 0.02
 ENOUGH_TEXTS = 10
@@ -39,7 +40,7 @@ MIN_LIFT, MIN_STRONG_SHARE = 4.0, 0.4
 MIN_BORDER, CERTAIN = 0.15, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
 CONFUSION, TEMPERATURE = 1.0, 0.1
-FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.02, 0.05
+FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.04, 0.05
 ONE_WORD, LONG, FUNCTION_WORD, WHOLE, FRAGMENT = 0.15, 0.02, 0.04, 0.06, 0.05
 # A phrase is a fragment if this share of its occurrences, and there are at least so many, are in a longer candidate.
 MOSTLY, MIN_FRAGMENT = 0.7, 3
@@ -135,6 +136,9 @@ class _Corpus:
         self.is_one = np.where(phrases.spaceless[self.first] if len(units) else False, phrases.length, 2) == 1
         self.is_one |= (phrases.length == 1) & letter[self.first]
         self.is_letter = letter & ~phrases.spaceless
+        counts = ~padding & ~(self.is_function | phrases.spaceless)[units]
+        told = np.sort(np.where(counts, units, -1 - np.arange(units.shape[1])), axis=1)
+        self.repeats = (told[:, 1:] == told[:, :-1]).any(1)  # A content word occurs twice.
 
     def candidates(self, node: int, judge: Judge | None) -> _Candidates:
         """The best phrases of a node by their words. Without a judge, those with the highest class-based TF-IDF."""
@@ -151,8 +155,10 @@ class _Corpus:
         tfidf = share * np.log1p(1.0 / np.maximum(average, 1e-9)) * length
         size, n_content = float(self.sizes[node]), self.n_content[ids]
         often = share * size >= (max(2.0, MIN_SHARE * size) if size >= ENOUGH_TEXTS else 1.0) - 1e-6
-        often |= self.phrases.typical[ids]
-        tidy = may_begin[self.first[ids]] & may_end[self.last[ids]] & ~self.is_one[ids]
+        word_share = np.asarray(self.word_shares[node].todense()).ravel()
+        frequent = (word_share >= MIN_WORD_SHARE) & ~self.is_function
+        often |= self.phrases.typical[ids] & (frequent[units] & (units >= 0)).any(1)
+        tidy = may_begin[self.first[ids]] & may_end[self.last[ids]] & ~self.is_one[ids] & ~self.repeats[ids]
         # In a small node, frequencies do not show that function words alone say something.
         tidy &= (n_content > 0) | ((n_strong > 1) & (size >= ENOUGH_TEXTS))
         for kept in (tidy & often, tidy, often & (n_content > 0) & ~self.is_one[ids]):
@@ -252,10 +258,10 @@ class _Corpus:
             return content, content & ~self.is_letter, content & ~self.is_letter
         elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
         tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE)
-        at_border = [
-            tells & ((p >= MIN_BORDER) | (share >= CERTAIN)) for p in (self.phrases.opening, self.phrases.closing)
-        ]
-        return content | tells, *((content | fits) & ~self.is_letter for fits in at_border)
+        certain, fits = share >= CERTAIN, ~self.is_letter
+        begins = content | (tells & (certain | (self.phrases.opening >= MIN_BORDER)))
+        ends = content | (tells & (certain | (self.phrases.closing >= MIN_BORDER)))
+        return content | tells, begins & fits, ends & fits
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

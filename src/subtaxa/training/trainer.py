@@ -101,7 +101,7 @@ class Trainer:
         if self.best_weights:
             checkpoint.unpack_modules(self.modules, self.best_weights)
         if untrained:
-            average_weights(encoder.tower, untrained, self.settings.untrained_share)
+            average_weights(encoder.tower, untrained, float(self.settings.untrained_share))
         encoder.eval()
         return self.state.history
 
