@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.cli.engine import check_engine_options, worker_counts
-from subtaxa.cli.options import add_engine_options, add_new_texts, add_quiet, either
+from subtaxa.cli.options import add_engine_options, add_new_texts, add_quiet
 from subtaxa.engines import check_ray
 from subtaxa.errors import SettingError
 from subtaxa.runtime.terminal import say
-from subtaxa.settings import BACKENDS
+from subtaxa.settings import BACKENDS, either
 
 
 def add_parser(commands: Any) -> None:
