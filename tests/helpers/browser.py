@@ -80,6 +80,7 @@ class Reader:
         self.page.locator("#load").set_input_files(file)
         expect(self.page.locator("#load-problem")).to_contain_text(why)
         self.go("Overview")
+        self.page.locator("#tree").wait_for()
 
     def position(self, i: int) -> tuple[float, float]:
         """The position of a text on the screen while the whole map is visible."""

@@ -22,6 +22,7 @@ def prepared(
     tiny_encoder: str, *, per_topic: int = 30, **changes: object
 ) -> tuple[Settings, SentenceEncoder, TrainingData, list[str]]:
     given = {"encoder": tiny_encoder, "neighbours": 20, "epochs": 4, "batch_size": 32, "learning_rate": 1e-3} | changes
+    given = {"untrained_share": 0.0} | given  # Methods are tested as they are, without a share of untrained weights.
     texts, labels, fine = planted_corpus(per_topic)
     settings = settings_for("default", **given).for_data(texts)
     longest = settings.max_tokens if isinstance(settings.max_tokens, int) else None

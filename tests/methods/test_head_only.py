@@ -29,7 +29,7 @@ def test_a_quick_run_saves_the_head_with_the_model(tiny_encoder: str, tmp_path: 
     model = Discovery(6, preset="quick", encoder=tiny_encoder, epochs=3).fit(TEXTS, LABELS)
     assert model.settings_.method == "head-only"
     untrained = SentenceEncoder(tiny_encoder).encode(TEXTS).numpy()
-    assert np.abs(model.features_ - untrained).max() > 0.01  # The map was trained.
+    assert np.abs(model.features_ - untrained).max() > 1e-3  # The map was trained.
     folder = model.save(tmp_path / "run")
     bare = SentenceTransformer(str(folder / "model"), device="cpu")
     assert [type(module).__name__ for module in bare] == ["Transformer", "Pooling", "Dense", "Normalize"]
