@@ -35,7 +35,7 @@ def command(*arguments: str) -> None:
 
 
 def fresh_command(*arguments: str) -> None:
-    """Run `subtaxa` as `command` does, but import subtaxa anew, so that it reads the environment."""
+    """Run `subtaxa` as `command` does, but import subtaxa again, so that it reads the environment."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "subtaxa"]:
         del sys.modules[name]
     command(*arguments)
