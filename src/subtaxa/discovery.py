@@ -240,6 +240,7 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
         engine: Engine = train_encoder,
+        time_limit: float | None = None,
     ) -> Discovery:
         """Find the categories of texts with coarse labels.
 
@@ -255,6 +256,9 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
             A folder in which training is saved and from which it continues.
         engine : callable, optional
             What trains the encoder: this process, or others (`subtaxa.engines`).
+        time_limit : float, optional
+            About how many seconds this may take. Training ends early; what it has learned by then is used. Reading the
+            texts and naming the categories take their time in any case.
 
         Returns
         -------
@@ -264,7 +268,7 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         data = _as_data(texts, labels)
         settings = self._checked_settings()
         request = Request(self.categories, self.granularity, self.preset, self.seed)
-        self.state_ = fit_state(data, request, settings, self._progress(progress), checkpoint, engine)
+        self.state_ = fit_state(data, request, settings, self._progress(progress), checkpoint, engine, time_limit)
         return self
 
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from subtaxa.cli.categories_option import parse_categories
 from subtaxa.cli.engine import training_engine
 from subtaxa.cli.exits import RESUME
 from subtaxa.cli.options import add_engine_options, add_preset, add_quiet, add_settings, given_settings
+from subtaxa.runtime.durations import parse_duration
 from subtaxa.runtime.terminal import say
 from subtaxa.settings import NAMES, whole_number
 
@@ -42,6 +44,11 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
     )
     add_preset(command)
     command.add_argument("--seed", default="0", metavar="N", help="seed; the same seed gives the same run (default: 0)")
+    command.add_argument(
+        "--time-limit",
+        metavar="TIME",
+        help="about how long the command may take, such as 60s or 5m: training ends early (default: no limit)",
+    )
     command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     command.add_argument("--overwrite", action="store_true", help="replace an existing run in the folder")
     add_quiet(command)
@@ -64,7 +71,8 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
 
-    out, progress = Path(options.out), progress_for(quiet=options.quiet)
+    began, out, progress = time.monotonic(), Path(options.out), progress_for(quiet=options.quiet)
+    limit = None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit")
     staging.recover(out)
     target.check_target(out, overwrite=options.overwrite, resume=options.resume)
     staging.remove_leftovers(out)
@@ -89,7 +97,8 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     )
     if not options.resume:
         target.clear_checkpoint(out)
-    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
+    left = None if limit is None else limit - (time.monotonic() - began)
+    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine, time_limit=left)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     target.clear_checkpoint(out)

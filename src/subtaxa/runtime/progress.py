@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from subtaxa.runtime.terminal import printable
 
@@ -42,6 +42,8 @@ class Step:
 
 class Progress:
     """Shows nothing. Subclasses show the steps."""
+
+    is_shown: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.timings: dict[str, float] = {}
@@ -94,6 +96,8 @@ def _write(stream: TextIO, line: str) -> None:
 class LineProgress(Progress):
     """Plain lines, for pipes, logs and CI."""
 
+    is_shown = True
+
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
         self.stream = stream or sys.stderr
@@ -111,6 +115,8 @@ class LineProgress(Progress):
 
 class RichProgress(Progress):
     """A live bar, for a terminal."""
+
+    is_shown = True
 
     def __init__(self) -> None:
         super().__init__()
