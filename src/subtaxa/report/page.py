@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
@@ -39,6 +40,8 @@ SCRIPTS = (
     "export",
     "app",
 )
+# Only in the app, which serves the page together with the run.
+LIVE_SCRIPTS = ("live", "history", "questions", "similar", "quality")
 FORMATS = ("shorten", "format_percent", "format_number", "format_seconds", "format_setting", "format_time")
 
 
@@ -58,17 +61,20 @@ class ReportData:
     created: str
 
 
-def render_report(data: ReportData) -> str:
-    """The whole page, safe to write as UTF-8 whatever the texts and labels contain."""
-    style, scripts = _read("page.css"), [_read("vendor/d3.min.js"), _script()]
-    allowed = " ".join(map(_digest, scripts))
+def render_report(data: ReportData, live: Mapping[str, Any] | None = None) -> str:
+    """The whole page, safe to write as UTF-8 whatever the texts and labels contain.
+
+    With `live`, it is the page of the app, with these further data: corrections go to the run at once.
+    """
+    is_live = live is not None
+    style, scripts = _style(is_live), _scripts(is_live)
     page = _template().render(
         data=data,
+        live=is_live,
         style=Markup(style),  # noqa: S704 - our own file
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
-        content=Markup(as_json(data.content)),  # noqa: S704 - contains no <
-        policy=f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
+        content=Markup(as_json(data.content, live)),  # noqa: S704 - contains no <
+        policy=policy(live=is_live),
         mean_confidence=float(data.content.confidences.mean()) if len(data.content.texts) else None,
         phases=phases(data.history),
         number_charts=list(number_charts(data.numbers)),
@@ -79,14 +85,33 @@ def render_report(data: ReportData) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def policy(*, live: bool = False) -> str:
+    """The page's security policy: only our own scripts and styles, and requests only to the app that serves it."""
+    allowed = " ".join(map(_digest, _scripts(live)))
+    connect = "connect-src 'self'; " if live else ""
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(_style(live))}; img-src data:; {connect}"
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _scripts(live: bool) -> list[str]:
+    return [_read("vendor/d3.min.js"), _script(live)]
+
+
+def _style(live: bool) -> str:
+    return _read("page.css") + (_read("live.css") if live else "")
+
+
 def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
-def _script() -> str:
+def _script(live: bool) -> str:
     """Our scripts as one, wrapped so that they add no global names to the page."""
-    parts = "\n".join(_read(f"js/{name}.js") for name in SCRIPTS)
+    names = (*SCRIPTS, *(LIVE_SCRIPTS if live else ()), "start")
+    parts = "\n".join(_read(f"js/{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 

@@ -53,7 +53,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     working, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
-            for what in _as_edits(working, _checked(correction)):
+            for what in as_edits(working, checked(correction)):
                 edit = edits.create(what.pop("do"), working, log, **what)
                 log.append(edit_log.apply_new(working, edit, log))
         except SubtaxaError as error:
@@ -83,7 +83,7 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _checked(correction: Any) -> dict[str, Any]:
+def checked(correction: Any) -> dict[str, Any]:
     """The correction with only the parts that its kind has."""
     kind = correction.get("do") if isinstance(correction, Mapping) else None
     parts = PARTS.get(kind) if isinstance(kind, str) else None
@@ -103,7 +103,7 @@ def _numbers(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given] if type(given) is int else []
 
 
-def _as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The correction as ordinary edits."""
     if correction["do"] != "wrong":
         yield correction

@@ -39,7 +39,7 @@ function refresh(state = computeState()) {
   $("count").textContent = formatNumber(now.categories.size);
   for (const [id, value] of Object.entries(measured)) $(id).textContent = now.numbers.length ? "–" : value;
   $("found").textContent = plural(now.categories.size, "category", "categories");
-  showCorrections();
+  keeper.show();
   showView();
 }
 
@@ -70,14 +70,6 @@ function addListeners() {
   $("categories-csv").addEventListener("click", downloadCategories);
   $("assignments-csv").addEventListener("click", downloadAssignments);
   $("undo").addEventListener("click", undo);
-  $("download").addEventListener("click", downloadCorrections);
-  $("load").addEventListener("change", async ({ target }) => {
-    if (target.files.length) loadCorrections(await target.files[0].text());
-    target.value = "";
-  });
   addMapListeners();
+  keeper.listen();
 }
-
-addListeners();
-refresh();
-document.body.dataset.ready = "yes";

@@ -54,8 +54,8 @@ function lassoPanel(texts) {
     ...(labels.size === 1 ? now.labels[[...labels][0]].children.map((c) => el("option", { value: c.id }, c.name)) : []),
   );
   const rows = texts.map((i) => data.rows[i]).sort((a, b) => a - b);
-  const move = () =>
-    (message.textContent = addCorrection(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows }));
+  const move = async () =>
+    (message.textContent = await addCorrection(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows }));
   return [
     el("h3", {}, `${plural(texts.length, "text")} selected`),
     el(

@@ -1,6 +1,7 @@
 // All texts of a category, with a search, an order, and boxes to mark wrong ones.
 
 const PAGE = 100; // texts shown at a time
+const textActions = []; // functions that make a button for the text with an index
 let textList = null; // the search, the order, the number on screen, and the ticked texts
 
 const newTextList = () => ({ query: "", order: "highest", shown: PAGE, ticked: new Set() });
@@ -30,10 +31,10 @@ function showTexts(c, label) {
     {
       type: "button",
       id: "mark",
-      onclick: () => {
+      onclick: async () => {
         const rows = [...textList.ticked].map((i) => data.rows[i]).sort((a, b) => a - b);
         textList.ticked.clear();
-        message.textContent = addCorrection(
+        message.textContent = await addCorrection(
           target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows },
         );
       },
@@ -83,6 +84,7 @@ function showTexts(c, label) {
         outliers.has(i) && !c.recut ? "outlier · " : "",
         now.wrong.has(i) ? "marked as wrong · " : "",
         `row ${data.rows[i]}${c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`}`,
+        textActions.map((make) => make(i)),
       ),
     );
   };
