@@ -27,7 +27,6 @@ WORDS = [words for topics in TOPICS.values() for words in topics.values()]  # Si
 EXPECTED_FAILURES = {
     "check_clustering": "it asks for the clusters of points on a plane, which are lost when numbers become words",
     "check_do_not_raise_errors_in_init_or_set_params": "it passes the name of **renamed, which takes only old settings",
-    "check_methods_subset_invariance": "batches of other texts are padded to other lengths: equal to 1e-5, not to 1e-7",
 }
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import forks
 from helpers.commands import refused
 from helpers.corpus import planted_corpus
 
@@ -64,15 +65,19 @@ def test_ids_with_leading_zeros_are_ids(run: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-@pytest.mark.parametrize("command", ["info", "rename"])
-def test_closed_streams(run: Path, command: str, closed: str) -> None:
-    more = {"info": "", "rename": "0 Mine"}[command]
-    line = f"{sys.executable} -m subtaxa {command} {run} {more} {closed}"
+def test_info_with_closed_streams(run: Path, closed: str) -> None:
+    line = f"{sys.executable} -m subtaxa info {run} {closed}"
     finished = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     assert "Traceback" not in finished.stderr
-    if command == "rename":
-        assert Discovery.load(run).taxonomy_.by_id()[0].name == "Mine"
+
+
+@pytest.mark.parametrize("closed", ["1", "2", "12"])
+def test_rename_with_closed_streams(run: Path, closed: str) -> None:
+    finished = forks.run(closed, "rename", str(run), "0", "Mine", work=forks.command_without_streams)
+    assert finished.returncode == 0, finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert Discovery.load(run).taxonomy_.by_id()[0].name == "Mine"
 
 
 def test_assign_to_a_closed_stream_is_refused(run: Path, tmp_path: Path) -> None:

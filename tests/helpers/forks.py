@@ -34,6 +34,14 @@ def command(*arguments: str) -> None:
     sys.exit(main())
 
 
+def command_without_streams(closed: str, *arguments: str) -> None:
+    """Run `subtaxa` with closed streams ("1", "2" or "12"), in whose place an interpreter has None from its start."""
+    for number in map(int, closed):
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+    command(*arguments)
+
+
 def fresh_command(*arguments: str) -> None:
     """Run `subtaxa` as `command` does, but import subtaxa again, so that it reads the environment."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "subtaxa"]:

@@ -82,8 +82,9 @@ def code(folder: Path, config: dict[str, Any]) -> None:
 
 
 def sparse(path: Path) -> None:
+    """A file of sixteen times the limit that `smaller` sets, without any blocks on the disk."""
     path.touch()
-    os.truncate(path, 2**30)
+    os.truncate(path, 2**24)
 
 
 ENCODERS: dict[str, tuple[Harm, str]] = {
@@ -129,7 +130,7 @@ ENCODERS: dict[str, tuple[Harm, str]] = {
     "no list of modules": (lambda folder: write_json(folder / "modules.json", {}), "is damaged"),
     "modules without a type": (lambda folder: write_json(folder / "modules.json", [{"path": ""}]), "has no 'type'"),
     "deep nesting": (lambda folder: write_json(folder / "config.json", "[" * 100_000), "not valid JSON"),
-    "a gigabyte of configuration": (lambda folder: sparse(folder / "config.json"), "larger than 1 MB"),
+    "megabytes of configuration": (lambda folder: sparse(folder / "config.json"), "larger than 1 MB"),
 }
 
 
@@ -221,9 +222,9 @@ def link(name: str, to: str) -> Harm:
 
 
 RUNS: dict[str, tuple[Harm, str]] = {
-    "a gigabyte of facts": (lambda folder: sparse(folder / layout.RUN), "larger than 1 MB"),
-    "a gigabyte of categories": (lambda folder: sparse(folder / layout.TAXONOMY), "larger than 1 MB"),
-    "a gigabyte of edits": (lambda folder: sparse(folder / layout.EDITS), "larger than 1 MB|missing"),
+    "megabytes of facts": (lambda folder: sparse(folder / layout.RUN), "larger than 1 MB"),
+    "megabytes of categories": (lambda folder: sparse(folder / layout.TAXONOMY), "larger than 1 MB"),
+    "megabytes of edits": (lambda folder: sparse(folder / layout.EDITS), "larger than 1 MB|missing"),
     "deep nesting": (lambda folder: write_json(folder / layout.RUN, '{"format":' * 100_000), "is damaged"),
     "deep nesting of categories": (lambda folder: write_json(folder / layout.TAXONOMY, "[" * 100_000), "is damaged"),
     "settings that are a list": (facts(settings=[]), "'settings' of it is a list"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from helpers.planted import unit_rows
 
-from subtaxa.taxonomy.examples import EXAMPLES, differences, representatives
+from subtaxa.taxonomy.examples import EXAMPLES, LENGTH, differences, representatives
 
 CENTRE = np.array([1.0, 0.0], dtype=np.float32)
 
@@ -35,6 +35,12 @@ def test_copies_of_one_text_are_one_example() -> None:
     assert found[0] == "Canned  text"
     assert "canned text" not in found
     assert len(found) == EXAMPLES == len(set(found))
+
+
+def test_a_huge_text_is_shown_by_its_beginning() -> None:
+    huge = "word " * 10**6
+    found = representatives([huge, huge + "end", "short"], at(0, 1, 40), np.arange(3), CENTRE)
+    assert found == (huge[:LENGTH], "short")
 
 
 def test_the_difference_names_the_nearest_sibling_and_what_it_lacks() -> None:

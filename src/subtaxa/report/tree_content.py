@@ -13,6 +13,7 @@ from typing import Any
 from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.report.formatting import shorten
 from subtaxa.taxonomy.described_tree import DescribedTree, Group
+from subtaxa.taxonomy.examples import LENGTH
 
 MAX_KEYWORDS = 5
 MAX_EXAMPLES = 3
@@ -39,7 +40,7 @@ def tree_block(content: TreeContent, texts: Sequence[str], shown: Mapping[str, i
     Lists about nodes begin with the parts. An example is the index of its text, which takes less space than the text.
     """
     tree, nodes = content.described.tree, content.described.nodes
-    index = {text: i for i, text in reversed(list(enumerate(texts)))}
+    index = {text[:LENGTH]: i for i, text in reversed(list(enumerate(texts)))}
     return {
         "parts": tree.parts.tolist(),
         "labels": [shown[content.labels[label]] for label in tree.part_labels.tolist()],

@@ -18,16 +18,18 @@ POOL = 60
 DIVERSITY = 0.5
 # Two texts with a higher cosine are near copies. Only one of them is an example.
 NEAR_COPY = 0.95
+# An example is cut to this many characters: every node of the tree has examples, and one text may be huge.
+LENGTH = 2000
 # The number of keywords in the line about the difference.
 TOLD = 2
 
 
 def representatives(texts: Sequence[str], features: Floats, members: Ints, centroid: Floats) -> tuple[str, ...]:
-    """Up to five different texts near the centroid, the nearest first. No two are near copies."""
+    """The beginnings of up to five different texts near the centroid, the nearest first. No two are near copies."""
     order = members[np.argsort(-(features[members] @ centroid), kind="stable")]
     first: dict[str, int] = {}
     for i in order.tolist():
-        first.setdefault(" ".join(texts[i].lower().split()), i)
+        first.setdefault(" ".join(texts[i][:LENGTH].lower().split()), i)
         if len(first) == POOL:
             break
     pool = np.array(list(first.values()), dtype=np.int64)
@@ -42,7 +44,7 @@ def representatives(texts: Sequence[str], features: Floats, members: Ints, centr
         kept.append(best)
         nearest = np.maximum(nearest, vectors @ vectors[best])
         nearest[best] = np.inf
-    return tuple(texts[i] for i in pool[kept].tolist())
+    return tuple(texts[i][:LENGTH] for i in pool[kept].tolist())
 
 
 def differences(names: Sequence[str], keywords: Sequence[Sequence[str]], centroids: Floats, parents: Ints) -> list[str]:

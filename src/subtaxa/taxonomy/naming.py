@@ -29,7 +29,7 @@ KEYWORDS = 8
 SHORTLIST, MAX_EMBEDDED = 24, 8_000
 # Phrases of this many texts next to the centroid of a node can be its name even if no other text has them, if at least
 # this share of the node's texts have one of their words.
-TYPICAL, MIN_WORD_SHARE = 8, 0.1
+TYPICAL, MIN_WORD_SHARE = 8, 0.05
 # Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
 MIN_SHARE = 0.02
 ENOUGH_TEXTS = 10

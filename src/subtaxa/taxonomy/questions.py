@@ -29,9 +29,6 @@ SHOWN = 5
 # The number of nearest categories of the same label that each category is compared with, besides its sibling.
 NEAREST = 3
 
-# What is taken off the log-odds that two categories are one if the tree does not have them as siblings.
-NOT_SIBLINGS = 1.0
-
 # A question is worth asking only if the more likely answer is wrong with at least this probability.
 WORTH = 0.15
 
@@ -197,7 +194,7 @@ class Questioner:
         nodes = np.array(found, dtype=np.int64).reshape(-1, 2)
         answered = self._told()
         more = np.array([answered.get(pair, 0.0) for pair in found])
-        return found, model.log_odds(self._inputs(nodes[:, 0], nodes[:, 1])) - NOT_SIBLINGS + more
+        return found, model.log_odds(self._inputs(nodes[:, 0], nodes[:, 1])) + more
 
     def _inputs(self, left: Ints, right: Ints) -> Matrix:
         distances = ((self.means[left] - self.means[right]) ** 2).sum(1)
