@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from subtaxa.app.workbench import Workbench
 from subtaxa.data.values import clean
-from subtaxa.errors import InputError
+from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.taxonomy.fitted_state import FittedState
 
 MAX_TEXTS = 25
@@ -22,9 +23,7 @@ def find_sentence(bench: Workbench, sentence: str) -> dict[str, Any]:
     query = clean(sentence).strip()[:MAX_QUERY]
     if not query:
         raise InputError("the sentence is empty: type what you look for")
-    reader = bench.current().reader
-    with bench.lock:  # Names of new categories are made with the same encoder.
-        features = reader.embed([query])[0]  # (D,)
+    features = bench.current().reader.embed([query])[0]  # (D,)
     return _nearest(bench.current(), features)
 
 
@@ -39,7 +38,7 @@ def find_row(bench: Workbench, row: int) -> dict[str, Any]:
 
 def warm_up(bench: Workbench) -> None:
     """Load the encoder, so that the first search and the first split need not wait for it."""
-    with bench.lock:
+    with suppress(SubtaxaError, OSError):  # Whoever needs the encoder gets the error.
         bench.current().reader.embed(["ready"])
 
 

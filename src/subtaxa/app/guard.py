@@ -15,14 +15,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from subtaxa.report.page import policy
-
 REFUSED = "This is not for you to see: open the link that `subtaxa open` printed in its terminal.\n"
 # A page of our own that goes on to the app. After a redirect, a link from elsewhere would not send the strict cookie.
 ENTRANCE = '<!doctype html><meta http-equiv="refresh" content="0;url=/"><title>subtaxa</title>'
 HEADERS = {
     "cache-control": "no-store",
-    "content-security-policy": f"{policy(live=True)}; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",  # A page brings its own.
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
@@ -67,7 +65,9 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = self._check(Request(scope))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.app.quality import quality
+from subtaxa.app.shared_reader import SharedReader
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.report.content import changing
 from subtaxa.report.page import render_report
@@ -18,7 +19,7 @@ from subtaxa.runs.edit_session import EditSession
 from subtaxa.runs.manifest import shows_log
 from subtaxa.runs.save import report_data
 from subtaxa.taxonomy import corrections, edits
-from subtaxa.taxonomy.edit_log import Edit, active_edits
+from subtaxa.taxonomy.edit_log import Edit, active_edits, apply, undone_edits
 from subtaxa.taxonomy.fitted_state import FittedState
 
 
@@ -27,13 +28,14 @@ class ConflictError(SubtaxaError):
 
 
 class Workbench:
-    """One run and its edit session. Its methods may be called from several threads: one works at a time."""
+    """One run and its edit session. Its methods may be called from several threads: one works at a time.
+
+    Only the encoder has a lock of its own, so that nobody waits while it is loaded.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.lock = folder, threading.RLock()
-        self.session = EditSession(folder)
-        self.facts = reading.read_run(folder)
-        self.suspects = reading.count_suspects(folder)
+        self._open(None)
 
     def current(self) -> FittedState:
         """The run as it is now, also if a command in a terminal has changed it."""
@@ -42,10 +44,10 @@ class Workbench:
                 self._reopen()
             return self.session.current()
 
-    def page(self) -> str:
-        """The whole page."""
+    def page(self, *, home: bool = False) -> str:
+        """The whole page, with a link to all runs if there is a page `home` that lists them."""
         with self.lock:
-            return render_report(report_data(self.current(), self.facts), live=self._more())
+            return render_report(report_data(self.current(), self.facts), live=self._more(), home=home)
 
     def view(self) -> dict[str, Any]:
         """What an edit can change, for the page's scripts."""
@@ -59,15 +61,29 @@ class Workbench:
             {"at": e.get("at", ""), "do": e["do"], "says": e["says"], "active": e["edit"] in active}
             for e in self.session.log
         ]
-        return {"log": log, "quality": quality(self.session.current(), self.suspects)}
+        undone = undone_edits(self.session.log)
+        return {
+            "log": log,
+            "redo": undone[-1]["says"] if undone else None,
+            "quality": quality(self.session.current(), self.suspects),
+        }
 
     def correct(self, known: int, correction: Any) -> None:
         """Carry out a correction of the page, given the number of edits that the page knows."""
         with self.lock:
             self.check(known)
-            working = self.session.working
-            for what in corrections.as_edits(working, corrections.checked(correction)):
-                self.add(edits.create(what.pop("do"), working, self.session.log, **what))
+            for what in corrections.as_edits(self.session.working, corrections.checked(correction)):
+                self.add(edits.create(what.pop("do"), self.session.working, self.session.log, **what))
+
+    def parts(self, category: int, into: int | None) -> list[dict[str, Any]]:
+        """The categories that splitting one would give. Nothing is changed."""
+        with self.lock:
+            self.current()
+            working = self.session.working.copy()
+            edit = edits.split(working, category, into)
+        apply(working, edit)
+        found = [working.categories[part["id"]] for part in edit["parts"]]
+        return [{"name": c.name, "size": c.size, "examples": list(c.examples)[:3]} for c in found]
 
     def add(self, edit: Edit) -> None:
         """Append an edit to the log of the run."""
@@ -81,6 +97,12 @@ class Workbench:
             if active and only is not None and active[-1]["do"] != only:
                 raise InputError(f"the last edit is not an answer ({active[-1]['says']}): undo it in the history")
             self._write(self.session.undo)
+
+    def redo(self, known: int) -> None:
+        """Make the last undone edit once more."""
+        with self.lock:
+            self.check(known)
+            self._write(self.session.redo)
 
     def check(self, known: int) -> None:
         """Refuse a change that was asked for without knowing all edits of the run."""
@@ -110,11 +132,14 @@ class Workbench:
             raise
 
     def _reopen(self) -> None:
-        """Read the run again. The encoder stays loaded if it is the same run."""
-        old = self.session
+        """Read the run again."""
+        self._open(self.session)
+
+    def _open(self, old: EditSession | None) -> None:
+        """Read the run. The encoder stays loaded if it is still the same run."""
         self.session = EditSession(self.folder)
-        if old.run == self.session.run:
-            self.session.state.reader = old.state.reader
-            self.session.working.embed = old.state.reader.embed
+        state = self.session.state
+        state.reader = old.state.reader if old and old.run == self.session.run else SharedReader(state.reader)
+        self.session.working.embed = state.reader.embed
         self.facts = reading.read_run(self.folder)
         self.suspects = reading.count_suspects(self.folder)

@@ -61,16 +61,18 @@ class ReportData:
     created: str
 
 
-def render_report(data: ReportData, live: Mapping[str, Any] | None = None) -> str:
+def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False) -> str:
     """The whole page, safe to write as UTF-8 whatever the texts and labels contain.
 
-    With `live`, it is the page of the app, with these further data: corrections go to the run at once.
+    With `live`, it is the page of the app, with these further data: corrections go to the run at once. With `home`, it
+    has a link to the app's list of runs.
     """
     is_live = live is not None
     style, scripts = _style(is_live), _scripts(is_live)
     page = _template().render(
         data=data,
         live=is_live,
+        home=home,
         style=Markup(style),  # noqa: S704 - our own file
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
         content=Markup(as_json(data.content, live)),  # noqa: S704 - contains no <
@@ -86,21 +88,26 @@ def render_report(data: ReportData, live: Mapping[str, Any] | None = None) -> st
 
 
 def policy(*, live: bool = False) -> str:
-    """The page's security policy: only our own scripts and styles, and requests only to the app that serves it."""
-    allowed = " ".join(map(_digest, _scripts(live)))
+    """The page's security policy."""
+    return policy_for(_scripts(live), _style(live), live=live)
+
+
+def policy_for(scripts: Sequence[str], style: str, *, live: bool) -> str:
+    """A security policy: only these scripts and this style and, in the app, requests only to the app itself."""
+    allowed = " ".join(map(_digest, scripts))
     connect = "connect-src 'self'; " if live else ""
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_digest(_style(live))}; img-src data:; {connect}"
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; {connect}"
         "base-uri 'none'; form-action 'none'"
     )
 
 
 def _scripts(live: bool) -> list[str]:
-    return [_read("vendor/d3.min.js"), _script(live)]
+    return [read_asset("vendor/d3.min.js"), _script(live)]
 
 
 def _style(live: bool) -> str:
-    return _read("page.css") + (_read("live.css") if live else "")
+    return read_asset("page.css") + (read_asset("live.css") if live else "")
 
 
 def _digest(text: str) -> str:
@@ -111,12 +118,13 @@ def _digest(text: str) -> str:
 def _script(live: bool) -> str:
     """Our scripts as one, wrapped so that they add no global names to the page."""
     names = (*SCRIPTS, *(LIVE_SCRIPTS if live else ()), "start")
-    parts = "\n".join(_read(f"js/{name}.js") for name in names)
+    parts = "\n".join(read_asset(f"js/{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
-def _read(name: str) -> str:
+def read_asset(name: str) -> str:
+    """One of our own files of the page."""
     return resources.files("subtaxa.report").joinpath(name).read_text("utf-8").replace("\r\n", "\n")
 
 
@@ -128,4 +136,4 @@ def _template() -> Template:
     environment.filters["plausible"] = plausible
     environment.filters["measure_name"] = lambda key: measure(key).name
     environment.filters["clamp"] = lambda share: min(max(formatting.finite_or_zero(share), 0.0), 1.0)
-    return environment.from_string(_read("page.html"))
+    return environment.from_string(read_asset("page.html"))

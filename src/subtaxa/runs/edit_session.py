@@ -14,7 +14,7 @@ from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.edit_log import Edit, apply_new, log_entry, write_log
 from subtaxa.taxonomy.editing import apply_log, take_over, working_taxonomy
-from subtaxa.taxonomy.edits import undo
+from subtaxa.taxonomy.edits import redo, undo
 from subtaxa.taxonomy.fitted_state import FittedState
 
 # Seconds to wait for another command that uses the run.
@@ -37,9 +37,11 @@ class EditSession:
 
     def undo(self) -> None:
         """Undo the last edit and write that to the log of the run."""
-        entry = log_entry(undo(self.log), self.log)
-        self.working = working_taxonomy(self.state, [*self.log, entry])
-        self._append(entry)
+        self._replay_with(undo(self.log))
+
+    def redo(self) -> None:
+        """Make the last undone edit once more and write that to the log of the run."""
+        self._replay_with(redo(self.log))
 
     def current(self) -> FittedState:
         """The state of the run with all edits so far."""
@@ -59,6 +61,12 @@ class EditSession:
                 apply_log(self.state, self.log)
                 save_edits(self.state, self.folder)
         return self.state.taxonomy
+
+    def _replay_with(self, edit: Edit) -> None:
+        """Add an edit to the log and replay the whole log: an undone edit names ids that a new one may not."""
+        entry = log_entry(edit, self.log)
+        self.working = working_taxonomy(self.state, [*self.log, entry])
+        self._append(entry)
 
     def _append(self, entry: Edit) -> None:
         """Add an entry to the log, and write the log to the run folder."""

@@ -9,11 +9,12 @@ function showHistory() {
   $("corrected").hidden = !log.length;
   $("corrected").textContent = String(log.length);
   $("undo").disabled = !last;
+  $("redo").disabled = !data.redo;
   $("log").hidden = !log.length;
   $("log").replaceChildren(...log.map(historyItem).reverse());
   const recut = corrections[0]; // The only correction that is not made at once: a preview of another number.
   if (recut) showBar(el("span", { class: "last" }, `Preview: ${recut.says}`), barButton("Back", undo), barButton("Keep", () => keep(recut), "main"));
-  else if (data.edits > seen) showBar(el("span", { class: "last" }, "Saved: ", user(log.at(-1).says)), last ? barButton("Undo", undo) : null, barButton("Hide", hideBar));
+  else if (data.edits > seen) showBar(el("span", { class: "last" }, "Saved: ", user(log.at(-1).says)), last ? barButton("Undo", undo) : null, data.redo ? barButton("Redo", redo) : null, barButton("Hide", hideBar));
   else if (!$("pending").dataset.notice) hideBar();
   seen = data.edits;
 }
@@ -26,6 +27,8 @@ const historyItem = ({ at, do: kind, says, active }) =>
     el("time", { class: "count", datetime: at }, at ? new Date(at).toLocaleString() : ""),
     kind === "undo" || active ? null : el("span", { class: "flag" }, "undone"),
   );
+
+const redo = async () => ($("history-problem").textContent = await change("redo"));
 
 const barButton = (name, work, kind = "") => el("button", { type: "button", class: kind, onclick: work }, name);
 

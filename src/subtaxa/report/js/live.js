@@ -13,7 +13,7 @@ async function request(path, content) {
     body: JSON.stringify(content),
   };
   try {
-    const response = await fetch(`/api/${path}`, options);
+    const response = await fetch(`api/${path}`, options);
     return await response.json();
   } catch {
     return { problem: "The app does not answer. Start it again with subtaxa open; what it has confirmed is saved." };
@@ -33,6 +33,25 @@ async function change(path, content = {}) {
   takeState(answer);
   return "";
 }
+
+/** Show the parts that a split would give, with a button that makes it. */
+keeper.preview = async (c, into, split, place) => {
+  place.replaceChildren(el("p", { class: "note" }, "Dividing …"));
+  const answer = await request("parts", { category: c.id, into });
+  if (answer.problem) return place.replaceChildren(el("p", { class: "problem" }, sentence(answer.problem)));
+  const close = () => place.replaceChildren();
+  place.replaceChildren(
+    el("h3", {}, `It would become ${plural(answer.parts.length, "category", "categories")}`),
+    el(
+      "div",
+      { class: "sides" },
+      answer.parts.map(({ name, size, examples }) =>
+        el("div", {}, el("h4", {}, user(name), ` · ${plural(size, "text")}`), listOf("texts", examples)),
+      ),
+    ),
+    el("div", { class: "tools" }, barButton("Split like this", () => split(c, into), "main"), barButton("Cancel", close)),
+  );
+};
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
@@ -65,6 +84,7 @@ async function lookAgain() {
 function listenToRun() {
   addEventListener("focus", lookAgain);
   document.addEventListener("visibilitychange", lookAgain);
+  $("redo").addEventListener("click", redo);
   listenForSentences();
   addEventListener("keydown", answerByKey);
 }

@@ -1,5 +1,6 @@
 // Find by meaning: the texts and categories nearest to a sentence or to a text of the run.
 
+const DUPLICATE = 0.98; // texts this similar say the same
 let found = null; // { about, texts, categories }
 let searches = 0; // the number of the last search; answers to earlier ones are ignored
 
@@ -63,6 +64,6 @@ function foundText([i, near]) {
     "li",
     {},
     el("span", { class: "said" }, user(data.texts[i])),
-    el("span", { class: "count" }, badge(c), link(c), ` · row ${data.rows[i]} · ${near.toFixed(2)}`, likeButton(i)),
+    el("span", { class: "count" }, near >= DUPLICATE ? el("span", { class: "flag" }, "near-duplicate") : null, badge(c), link(c), ` · row ${data.rows[i]} · ${near.toFixed(2)}`, likeButton(i)),
   );
 }

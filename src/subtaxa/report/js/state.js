@@ -47,7 +47,7 @@ function computeState() {
 
 /** The categories that a correction names. */
 const categoriesOf = ({ do: kind, category, to, categories }) =>
-  ({ rename: [category], split: [category], move: [to], merge: categories, wrong: [] })[kind];
+  ({ rename: [category], split: [category], move: [to], merge: categories, wrong: [], new: [] })[kind];
 
 /** The labels that a correction concerns. */
 function labelsOf({ categories, categoryOf }, correction) {
