@@ -29,15 +29,14 @@ def run_app(bench: Workbench, *, home: bool = False) -> Starlette:
             threading.Thread(target=warm_up, args=(bench,), daemon=True).start()
         return as_page(rendered)
 
-    endpoints = run_endpoints(bench)
+    endpoints = run_endpoints(bench, Cards(bench))
     spec = Endpoint("openapi.json", "This description.", lambda _: describe(endpoints))
     routes = [endpoint.route(bench.view) for endpoint in (*endpoints, spec)]
     return Starlette(routes=[Route("/", page), *routes])
 
 
-def run_endpoints(bench: Workbench) -> list[Endpoint]:
+def run_endpoints(bench: Workbench, cards: Cards) -> list[Endpoint]:
     """The JSON interface of a run."""
-    cards = Cards(bench)
 
     def edit(sent: Any) -> dict[str, Any]:
         bench.correct(sent["known"], sent["correction"])

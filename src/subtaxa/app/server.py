@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import uvicorn
 from starlette.types import ASGIApp
 
 from subtaxa.app.desk import Desk
@@ -35,11 +36,10 @@ def app_for(folder: Path | None) -> Iterator[ASGIApp]:
             bench.close()
 
 
-def serve(folder: Path | None, *, browse: bool, announce: Callable[[str], None]) -> None:
-    """Serve the app until a signal ends it. `announce` gets its link."""
-    import uvicorn
-
-    with app_for(folder) as app, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+@contextmanager
+def listening(app: ASGIApp) -> Iterator[tuple[uvicorn.Server, socket.socket, Keys]]:
+    """A server for the app with its socket and the keys of its guard. The browser can already connect."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         keys = Keys(listener.getsockname()[1])
         config = uvicorn.Config(
@@ -53,8 +53,14 @@ def serve(folder: Path | None, *, browse: bool, announce: Callable[[str], None])
             proxy_headers=False,
             timeout_graceful_shutdown=2,
         )
-        listener.listen()  # From here on, the browser can connect.
+        listener.listen()
+        yield uvicorn.Server(config), listener, keys
+
+
+def serve(folder: Path | None, *, browse: bool, announce: Callable[[str], None]) -> None:
+    """Serve the app until a signal ends it. `announce` gets its link."""
+    with app_for(folder) as app, listening(app) as (server, listener, keys):
         announce(keys.link(keys.token))
         if browse and keys.once is not None:
             threading.Thread(target=webbrowser.open, args=(keys.link(keys.once),), daemon=True).start()
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])

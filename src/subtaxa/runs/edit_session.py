@@ -51,7 +51,8 @@ class EditSession:
 
     def is_up_to_date(self) -> bool:
         """Whether the run on disk is as this session found or wrote it."""
-        return digest_of_log(self.folder) in self.written and digest_of(self.folder / layout.RUN) == self.run
+        facts = self.folder / layout.RUN
+        return facts.is_file() and digest_of(facts) == self.run and digest_of_log(self.folder) in self.written
 
     def finish(self) -> Taxonomy:
         """Update all files of the run to its log, and return the resulting categories."""

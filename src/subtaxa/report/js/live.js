@@ -82,6 +82,7 @@ async function lookAgain() {
 }
 
 function listenToRun() {
+  document.body.dataset.waiting = "0";
   addEventListener("focus", lookAgain);
   document.addEventListener("visibilitychange", lookAgain);
   $("redo").addEventListener("click", redo);
