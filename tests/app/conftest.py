@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.browser import browser
 from helpers.corpus import planted_corpus
+from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from subtaxa.app.guard import Guard, Keys
@@ -19,6 +20,7 @@ __all__ = ["browser"]
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=25)
 PORT = 4567
+expect.set_options(timeout=60_000)  # The machine may be busy with other tests.
 
 
 @pytest.fixture(scope="session")

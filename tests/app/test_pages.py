@@ -183,7 +183,7 @@ def test_find_by_meaning_and_more_like_this(reader: Reader) -> None:
     reader.go("Find")
     page.locator("#sentence").fill("parcel courier lost")
     page.keyboard.press("Enter")
-    expect(page.locator("#similar-found li").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#similar-found li").first).to_be_visible(timeout=300_000)
     nearest = page.locator("#similar-found .said").first.inner_text()
     page.locator("#similar-found .like").first.click()
     expect(page.locator("#similar-found q")).to_have_text(nearest)
@@ -251,7 +251,7 @@ def test_hostile_texts_run_nothing(browser: Any, tiny_encoder: str, tmp_path: Pa
         reader.go("Find")
         reader.page.locator("#sentence").fill(EVIL[1])
         reader.page.keyboard.press("Enter")
-        expect(reader.page.locator("#similar-found li").first).to_be_visible(timeout=60_000)
+        expect(reader.page.locator("#similar-found li").first).to_be_visible(timeout=300_000)
         reader.close()
 
 
@@ -294,7 +294,7 @@ def test_from_a_dropped_file_to_its_categories(browser: Any, tiny_encoder: str, 
         page.locator("#discover").click()
         expect(page.locator("#job")).to_be_visible()
         expect(page.locator("#job-step")).not_to_be_empty()
-        expect(page.locator("#job-title")).to_have_text("The categories are ready", timeout=180_000)
+        expect(page.locator("#job-title")).to_have_text("The categories are ready", timeout=900_000)
         page.locator("#job-open").click()
         page.wait_for_selector("body[data-ready]")
         expect(page.locator("#tree")).to_contain_text("post")

@@ -27,7 +27,7 @@ class Opened:
 
     def __init__(self, *arguments: str, cwd: Path | None = None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "subtaxa", "open", "--no-browser", *arguments],
+            [sys.executable, "-m", "subtaxa", "open", "--no-browser", "--quiet", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -46,7 +46,7 @@ class Opened:
     cookie = ""
 
     def ask(self, method: str, path: str, content: Any = None) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         headers = {"Cookie": self.cookie, "Origin": f"http://{self.address}", "Content-Type": "application/json"}
         connection.request(method, path, None if content is None else json.dumps(content), headers)
         return connection.getresponse()
@@ -58,7 +58,7 @@ class Opened:
 
     def end(self, number: signal.Signals) -> tuple[int, str, str]:
         self.process.send_signal(number)
-        out, error = self.process.communicate(timeout=120)
+        out, error = self.process.communicate(timeout=600)
         return self.process.returncode, out, error
 
 

@@ -53,7 +53,7 @@ def asked(number: int, encoder: str, **changes: Any) -> dict[str, Any]:
 
 def wait(client: TestClient, *states: str) -> Any:
     """The job, once it is in one of these states."""
-    for _ in range(1200):
+    for _ in range(9000):
         job = client.get("/api/start").json()["job"]
         if job["state"] in states:
             return job
@@ -115,7 +115,7 @@ def test_a_stopped_job_is_continued(client: TestClient, desk: Desk, tiny_encoder
     found = upload(client, content=csv_text(dict(zip(("text", "label"), planted_corpus(60)[:2], strict=True))).encode())
     client.post("/api/discover", json=asked(found["upload"], tiny_encoder, preset="default"))
     run = desk.place / "tickets" / "run"
-    for _ in range(1200):
+    for _ in range(9000):
         if (run / layout.CHECKPOINT / layout.IDENTITY).exists():
             break
         time.sleep(0.1)

@@ -46,6 +46,7 @@ class Reader:
         self.context = browser.new_context(
             **{"viewport": {"width": 1200, "height": 850}, "accept_downloads": True, **options}
         )
+        self.context.set_default_timeout(120_000)  # The machine may be busy with other tests.
         self.page, self.errors, self.requested = self.context.new_page(), [], []
         self.page.on("console", lambda message: self.errors.append(message.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
