@@ -42,7 +42,7 @@ def app_api() -> dict[str, Any]:
     from subtaxa.app.openapi import describe
     from subtaxa.app.run_app import run_endpoints
 
-    return describe(run_endpoints(None, None))  # They are described, not called.
+    return describe(run_endpoints(None, None, None))  # They are described, not called.
 
 
 def app_api_page() -> str:

@@ -29,7 +29,7 @@ from subtaxa.app.start_app import start_app  # noqa: E402
 from subtaxa.app.workbench import Workbench  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-VIEWS = ("overview", "map", "category", "similar", "questions", "quality", "corrections")
+VIEWS = ("overview", "map", "category", "similar", "questions", "quality", "new", "corrections")
 WIDE, NARROW = {"width": 1200, "height": 850}, {"width": 390, "height": 844}
 SENTENCE = "it is too loud"
 

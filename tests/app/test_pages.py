@@ -23,7 +23,7 @@ from subtaxa.data.tables import csv_text
 from subtaxa.discovery import Discovery
 from subtaxa.runs import layout, reading
 
-VIEWS = ("overview", "map", "category", "similar", "questions", "quality", "corrections")
+VIEWS = ("overview", "map", "category", "similar", "questions", "quality", "new", "corrections")
 EVIL = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
 
 
@@ -202,6 +202,24 @@ def test_the_quality_names_what_to_look_at_first(reader: Reader) -> None:
         expect(page.locator("#category-title")).to_be_visible()
 
 
+def test_new_texts_are_assigned_shown_and_kept(reader: Reader, run: Path, tmp_path: Path) -> None:
+    page, before = reader.page, reading.read_run(run)["data"]["texts"]
+    texts, _, _ = planted_corpus(per_topic=4, seed=1)
+    file = tmp_path / "new.csv"
+    file.write_text(csv_text({"id": list(range(len(texts))), "message": texts}))
+    reader.go("New texts")
+    page.locator("#new-file").set_input_files(file)
+    page.get_by_role("button", name="Assign to categories").click()
+    expect(page.locator("#new-place")).to_contain_text(f"{len(texts)} new texts of new.csv", timeout=300_000)
+    assert reading.read_run(run)["data"]["texts"] == before
+    page.locator(".new-category summary").first.click()
+    expect(page.locator(".new-category li").first).to_be_visible()
+    page.get_by_role("button", name="Add them to the run").click()
+    expect(page.locator("#new-place")).to_contain_text("The texts are in the run", timeout=300_000)
+    expect(page.locator(".lead")).to_contain_text(f"{before + len(texts)} texts")
+    assert len(reading.read_assignments(run, ["row"])["row"]) == before + len(texts)
+
+
 def test_a_change_elsewhere_is_not_overwritten(reader: Reader, run: Path) -> None:
     page = reader.page
     first, second = two_siblings(run)
@@ -242,7 +260,7 @@ def test_an_app_that_has_ended_is_said(browser: Any, bench: Workbench, run: Path
 
 def test_hostile_texts_run_nothing(browser: Any, tiny_encoder: str, tmp_path: Path) -> None:
     texts, labels, _ = planted_corpus(per_topic=8)
-    model = Discovery(4, preset="quick", encoder=tiny_encoder).fit([*texts, *EVIL], [*labels, *EVIL])
+    model = Discovery(7, preset="quick", encoder=tiny_encoder).fit([*texts, *EVIL], [*labels, *EVIL])
     with served(run_app(Workbench(model.save(tmp_path / "evil")))) as link:
         reader = Reader(browser, None, link)
         for view in VIEWS:

@@ -139,6 +139,14 @@ def test_recut_and_the_quality_in_words(client: TestClient) -> None:
     assert {c["id"] for c in cut["quality"]["first"]} <= {c["id"] for c in cut["categories"]}
 
 
+def test_what_is_alike_across_labels_is_of_two_labels(client: TestClient) -> None:
+    found = state(client)
+    label = {c["id"]: c["label"] for c in found["categories"]}
+    assert all(label[a] != label[b] for a, b, _ in found["across"])
+    similarity = [near for _, _, near in found["across"]]
+    assert similarity == sorted(similarity, reverse=True)
+
+
 def test_a_second_tab_loses_nothing(client: TestClient, run: Path) -> None:
     first = state(client)["categories"][0]["id"]
     assert edit(client, 0, do="rename", category=first, name="by the first tab").status_code == 200

@@ -14,7 +14,9 @@ from starlette.routing import Route
 from subtaxa.app.cards import Cards
 from subtaxa.app.endpoints import Endpoint, as_page
 from subtaxa.app.finding import find_row, find_sentence, warm_up
+from subtaxa.app.new_texts import NewTexts
 from subtaxa.app.openapi import describe
+from subtaxa.app.upload_route import upload_route
 from subtaxa.app.workbench import Workbench
 
 
@@ -29,13 +31,14 @@ def run_app(bench: Workbench, *, home: bool = False) -> Starlette:
             threading.Thread(target=warm_up, args=(bench,), daemon=True).start()
         return as_page(rendered)
 
-    endpoints = run_endpoints(bench, Cards(bench))
+    new = NewTexts(bench)
+    endpoints = run_endpoints(bench, Cards(bench), new)
     spec = Endpoint("openapi.json", "This description.", lambda _: describe(endpoints))
     routes = [endpoint.route(bench.view) for endpoint in (*endpoints, spec)]
-    return Starlette(routes=[Route("/", page), *routes])
+    return Starlette(routes=[Route("/", page), upload_route(new.uploads), *routes])
 
 
-def run_endpoints(bench: Workbench, cards: Cards) -> list[Endpoint]:
+def run_endpoints(bench: Workbench, cards: Cards, new: NewTexts) -> list[Endpoint]:
     """The JSON interface of a run."""
 
     def edit(sent: Any) -> dict[str, Any]:
@@ -56,6 +59,18 @@ def run_endpoints(bench: Workbench, cards: Cards) -> list[Endpoint]:
 
     def search(sent: Any) -> dict[str, Any]:
         return find_row(bench, sent["row"]) if "row" in sent else find_sentence(bench, sent["text"])
+
+    def assign(sent: Any) -> dict[str, Any]:
+        new.assign(sent["upload"], sent["text"])
+        return new.view()
+
+    def keep(_: Any) -> dict[str, Any]:
+        new.keep()
+        return new.view()
+
+    def discard(_: Any) -> dict[str, Any]:
+        new.discard()
+        return new.view()
 
     return [
         Endpoint(
@@ -88,4 +103,8 @@ def run_endpoints(bench: Workbench, cards: Cards) -> list[Endpoint]:
             search,
             ({"row": int}, {"text": str}),
         ),
+        Endpoint("new", "The new texts of a dropped file, and how far they are assigned.", lambda _: new.view()),
+        Endpoint("new-assign", "Assign the texts of the dropped file.", assign, {"upload": int, "text": str}),
+        Endpoint("new-keep", "Add the assigned texts to the run.", keep, {}),
+        Endpoint("new-discard", "Forget the new texts.", discard, {}),
     ]

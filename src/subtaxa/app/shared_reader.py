@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from subtaxa.runtime.arrays import Floats
+from subtaxa.runtime.progress import Progress
 from subtaxa.taxonomy.text_reader import TextReader
 
 if TYPE_CHECKING:
@@ -29,6 +31,15 @@ class SharedReader(TextReader):
     def vocabulary(self) -> Vocabulary | None:
         with self._lock:
             return self.reader.vocabulary
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder that the encoder comes from."""
+        return getattr(self.reader, "folder", None)
+
+    def features(self, texts: Sequence[str], progress: Progress) -> Floats:
+        with self._lock:
+            return self.reader.features(texts, progress)
 
     def embed(self, phrases: Sequence[str]) -> Floats:
         with self._lock:

@@ -14,10 +14,10 @@ from starlette.types import Receive, Scope, Send
 
 from subtaxa.app import jobs
 from subtaxa.app.desk import Desk
-from subtaxa.app.endpoints import Endpoint, answering, as_json, as_page
+from subtaxa.app.endpoints import Endpoint, as_page
 from subtaxa.app.start_page import asset, problem_page, start_page, style
-from subtaxa.app.uploads import look_into
-from subtaxa.errors import InputError, SubtaxaError
+from subtaxa.app.upload_route import upload_route
+from subtaxa.errors import SubtaxaError
 
 
 def start_app(desk: Desk) -> Starlette:
@@ -25,12 +25,6 @@ def start_app(desk: Desk) -> Starlette:
 
     async def page(_: Request) -> Response:
         return as_page(start_page(), [asset("start.js")], style())
-
-    async def upload(request: Request) -> Response:
-        if request.headers.get("content-type") != "application/octet-stream":
-            raise InputError("the file was not sent as bytes: send it as application/octet-stream")
-        taken = await desk.uploads.take(request.query_params.get("name", ""), request.stream())
-        return as_json(await run_in_threadpool(look_into, taken))
 
     def discover(sent: Any) -> dict[str, Any]:
         desk.discover(sent["upload"], {name: sent[name] for name in jobs.ASKED})
@@ -58,5 +52,5 @@ def start_app(desk: Desk) -> Starlette:
         Endpoint("resume", "Continue a run that was stopped.", resume, {"key": int}),
         Endpoint("stop", "Stop the job. It can be continued.", stop, {}),
     ]
-    routes = [Route("/", page), Route("/api/upload", answering(upload), methods=["POST"])]
+    routes = [Route("/", page), upload_route(desk.uploads)]
     return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key:int}", to_run)])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,7 +37,8 @@ class Uploads:
     """Keeps the last file that was dropped, in a temporary folder."""
 
     def __init__(self) -> None:
-        self.folder, self._count = Path(tempfile.mkdtemp(prefix="subtaxa-")), 0
+        self._temporary = tempfile.TemporaryDirectory(prefix="subtaxa-", ignore_cleanup_errors=True)
+        self.folder, self._count = Path(self._temporary.name), 0
         self.last: Upload | None = None
 
     async def take(self, name: str, parts: AsyncIterator[bytes]) -> Upload:
@@ -69,8 +71,8 @@ class Uploads:
         return self.last
 
     def close(self) -> None:
-        """Remove what is stored."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove what is stored. At the latest, that happens when the program ends."""
+        self._temporary.cleanup()
 
 
 def safe_name(name: str) -> str:
@@ -81,14 +83,21 @@ def safe_name(name: str) -> str:
     return base
 
 
+@contextmanager
+def own_name(upload: Upload) -> Iterator[None]:
+    """Errors about the file call it by the name that the user knows."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(str(upload.path), upload.name)) from error
+
+
 def look_into(upload: Upload) -> dict[str, Any]:
     """The columns, the first rows, and which columns are probably the text and the label."""
-    try:
+    with own_name(upload):
         reader = open_file(upload.path)
         rows = _first_rows(reader)
         text, label = _guess(reader, rows)
-    except InputError as error:
-        raise InputError(str(error).replace(str(upload.path), upload.name)) from error
     shown = range(min(len(reader.columns), SHOWN_COLUMNS))
     return {
         "upload": upload.number,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from subtaxa.app.across import alike_across_labels
 from subtaxa.app.quality import quality
 from subtaxa.app.shared_reader import SharedReader
 from subtaxa.errors import InputError, SubtaxaError
@@ -55,17 +56,18 @@ class Workbench:
             return changing(report_data(self.current(), self.facts).content) | self._more()
 
     def _more(self) -> dict[str, Any]:
-        """What the app shows besides the report: what happened, and the quality in words."""
+        """What the app shows besides the report: what happened, the quality in words, and what is alike."""
         active = {edit["edit"] for edit in active_edits(self.session.log)}
         log = [
             {"at": e.get("at", ""), "do": e["do"], "says": e["says"], "active": e["edit"] in active}
             for e in self.session.log
         ]
-        undone = undone_edits(self.session.log)
+        undone, state = undone_edits(self.session.log), self.session.current()
         return {
             "log": log,
             "redo": undone[-1]["says"] if undone else None,
-            "quality": quality(self.session.current(), self.suspects),
+            "quality": quality(state, self.suspects),
+            "across": alike_across_labels(state),
         }
 
     def correct(self, known: int, correction: Any) -> None:

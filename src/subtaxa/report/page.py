@@ -41,7 +41,7 @@ SCRIPTS = (
     "app",
 )
 # Only in the app, which serves the page together with the run.
-LIVE_SCRIPTS = ("live", "history", "questions", "similar", "quality")
+LIVE_SCRIPTS = ("live", "history", "questions", "similar", "quality", "new")
 FORMATS = ("shorten", "format_percent", "format_number", "format_seconds", "format_setting", "format_time")
 
 

@@ -7,10 +7,11 @@ let waiting = 0; // requests that have not been answered
 /** Send something to the app. Returns its answer, or { problem } with one sentence. */
 async function request(path, content) {
   document.body.dataset.waiting = String((waiting += 1));
+  const isFile = content instanceof Blob;
   const options = content && {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(content),
+    headers: { "Content-Type": isFile ? "application/octet-stream" : "application/json" },
+    body: isFile ? content : JSON.stringify(content),
   };
   try {
     const response = await fetch(`api/${path}`, options);
@@ -87,5 +88,6 @@ function listenToRun() {
   document.addEventListener("visibilitychange", lookAgain);
   $("redo").addEventListener("click", redo);
   listenForSentences();
+  listenForNew();
   addEventListener("keydown", answerByKey);
 }
