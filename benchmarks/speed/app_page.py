@@ -110,7 +110,7 @@ def searches(page: Page) -> list[float]:
     found = []
     for sentence in ("the first one loads the encoder", *SENTENCES):
         page.locator("#sentence").fill(sentence)
-        seen = f"#similar-found q:text-is('{sentence}')"
+        seen = f"#similar-found q:has-text('{sentence}')"
         found.append(spent(page, page.get_by_role("button", name="Find").click, seen))
     return found[1:]
 

@@ -187,6 +187,8 @@ def test_find_by_meaning_and_more_like_this(reader: Reader) -> None:
     nearest = page.locator("#similar-found .said").first.inner_text()
     page.locator("#similar-found .like").first.click()
     expect(page.locator("#similar-found q")).to_have_text(nearest)
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator("#similar-found .plain a").first.click()
     page.locator("#texts .like").first.click()
     expect(page.locator("#view-similar")).to_be_visible()

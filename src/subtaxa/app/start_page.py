@@ -26,9 +26,15 @@ def style() -> str:
 @cache
 def start_page() -> str:
     """The start page. It has no data of the user: its script asks for them."""
-    endings = ",".join(f".{ending}" for ending in KINDS) + ",.gz"
+    endings = [f".{ending}" for ending in KINDS]
     presets = "".join(f"<option{' selected' * (name == 'default')}>{name}</option>" for name in PRESETS)
-    filled = {"STYLE": style(), "SCRIPT": asset("start.js"), "ENDINGS": endings, "PRESETS": presets}
+    filled = {
+        "STYLE": style(),
+        "SCRIPT": asset("start.js"),
+        "ENDINGS": ",".join([*endings, ".gz"]),
+        "KINDS": ", ".join(endings),
+        "PRESETS": presets,
+    }
     page = asset("start.html")
     for name, value in filled.items():
         page = page.replace(f"%{name}%", value)

@@ -22,8 +22,11 @@ function showView() {
   const name = activeView();
   for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== `view-${name}`;
   for (const tab of document.querySelectorAll(".tabs a")) {
-    if (tab.hash === `#${name}`) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.hash === `#${name}`) {
+      tab.setAttribute("aria-current", "page");
+      const bar = tab.parentNode; // On a phone, the tabs are wider than the screen.
+      bar.scrollLeft = tab.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2;
+    } else tab.removeAttribute("aria-current");
   }
   document.body.dataset.view = name;
   placePanel();

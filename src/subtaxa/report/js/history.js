@@ -11,6 +11,7 @@ function showHistory() {
   $("undo").disabled = !last;
   $("redo").disabled = !data.redo;
   $("log").hidden = !log.length;
+  $("log-empty").hidden = log.length > 0;
   $("log").replaceChildren(...log.map(historyItem).reverse());
   const recut = corrections[0]; // The only correction that is not made at once: a preview of another number.
   if (recut) showBar(el("span", { class: "last" }, `Preview: ${recut.says}`), barButton("Back", undo), barButton("Keep", () => keep(recut), "main"));
