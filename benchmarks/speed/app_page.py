@@ -6,13 +6,15 @@ RUN is a run folder; it is copied, with its texts and features repeated (and sli
 command itself is started, and headless Chromium uses it. The record has the seconds from the command to its link, the
 median seconds until the page is usable (the categories are shown and a search for a word responds), until a rename, a
 merge, a move of one text, a preview and an undo are seen, and until a search by meaning shows its result. The encoder
-is loaded before the searches are measured.
+is loaded before the searches are measured. `server` has the seconds of CPU that the app itself needs for a page, an
+edit with its answer, and a search; unlike the others, they do not depend on how busy the machine is.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import statistics
 import subprocess
@@ -28,6 +30,8 @@ import numpy as np
 from joblib import cpu_count
 from playwright.sync_api import Page, sync_playwright
 
+from subtaxa.app.finding import find_sentence, warm_up
+from subtaxa.app.workbench import Workbench
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runs.load import load_run
 from subtaxa.runs.save import save_run
@@ -115,7 +119,7 @@ def searches(page: Page) -> list[float]:
     return found[1:]
 
 
-def measured(run: Path, chromium: str) -> dict[str, float]:
+def measured(run: Path, chromium: str) -> dict[str, Any]:
     """All measurements of a run."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "subtaxa", "open", str(run), "--no-browser"]
@@ -139,18 +143,53 @@ def measured(run: Path, chromium: str) -> dict[str, float]:
     return {name: round(statistics.median(values), 3) for name, values in found.items()}
 
 
+def server(run: Path) -> dict[str, float]:
+    """Seconds of CPU of the app, without browser and network."""
+    bench = Workbench(run)
+    warm_up(bench)
+    category, known = bench.current().taxonomy[0].id, len(bench.session.log)
+
+    def edit() -> None:
+        nonlocal known
+        bench.correct(known, {"do": "rename", "category": category, "name": f"name {known}"})
+        json.dumps(bench.view())
+        known += 1
+
+    works = {"page": bench.page, "edit": edit, "search": lambda: find_sentence(bench, SENTENCES[0])}
+    found: dict[str, list[float]] = {name: [] for name in works}
+    for name, work in works.items():
+        for _ in range(TIMES):
+            start = time.process_time()
+            work()
+            found[name].append(time.process_time() - start)
+    return {name: round(statistics.median(values), 3) for name, values in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--texts", type=int, default=20_000)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
+    parser.add_argument("--server-only", action="store_true", help="measure only the CPU time of the app")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         state = enlarged(load_run(given.run), given.texts)
         run = save_run(state, Path(folder) / "run", overwrite=False)
-        found = measured(run, given.chromium)
+        found = (
+            {"server": server(run)} if given.server_only else measured(run, given.chromium) | {"server": server(run)}
+        )
     command = f"benchmarks/speed/app_page.py {given.run.name} --texts {given.texts}"
-    print(json.dumps({"command": command, "texts": given.texts, "seconds": found, "cores": cpu_count()}))
+    print(
+        json.dumps(
+            {
+                "command": command,
+                "texts": given.texts,
+                "seconds": found,
+                "cores": cpu_count(),
+                "load": os.getloadavg()[1],
+            }
+        )
+    )
 
 
 if __name__ == "__main__":
