@@ -1,4 +1,4 @@
-"""Pages of the site that are generated when it is built: settings, commands, methods and the notebook.
+"""Pages of the site that are generated when it is built: settings, commands, methods, interface of the app, notebook.
 
 mkdocs calls `on_files` (see `hooks` in mkdocs.yml). Each page is a function that returns Markdown.
 """
@@ -28,11 +28,61 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/settings.md": settings_page(),
         "reference/commands.md": commands_page(),
         "reference/methods.md": methods_page(),
+        "reference/app-api.md": app_api_page(),
+        "reference/openapi.json": json.dumps(app_api(), indent=2),
         "tutorials/notebook.md": notebook_page(json.loads(NOTEBOOK.read_text("utf-8"))),
     }
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def app_api() -> dict[str, Any]:
+    """Return the OpenAPI document of the app of a run."""
+    from subtaxa.app.openapi import describe
+    from subtaxa.app.run_app import run_endpoints
+
+    return describe(run_endpoints(None, None, None))  # They are described, not called.
+
+
+def app_api_page() -> str:
+    """Return a table of the addresses of the app, and what each of them takes."""
+    spec = app_api()
+    lines = [
+        "# JSON interface of the app",
+        "",
+        "The page of [`subtaxa open`](../how-to/open.md) uses these addresses, and so can a program on this machine.",
+        "The [OpenAPI document](openapi.json) describes them for tools; the app also serves it as `/api/openapi.json`.",
+        "",
+        spec["info"]["description"],
+        "",
+        "| Address | What it does | What is sent |",
+        "|---|---|---|",
+    ]
+    for path, methods in spec["paths"].items():
+        for method, about in methods.items():
+            schema = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            kinds = schema.get("anyOf", [schema])
+            sent = " or ".join(", ".join(f"`{name}`" for name in kind.get("properties", {})) for kind in kinds)
+            lines.append(f"| `{method.upper()} {path}` | {about['summary']} | {sent} |")
+    corrections = [
+        "",
+        "A `correction` is one of those that the report writes into `corrections.json`:",
+        "",
+        "```json",
+        '{"do": "rename", "category": 3, "name": "double charge"}',
+        '{"do": "merge", "categories": [3, 7]}',
+        '{"do": "split", "category": 3, "into": 2}',
+        '{"do": "move", "rows": [17, 23], "to": 3}',
+        '{"do": "new", "rows": [17, 23], "name": "double charge"}',
+        '{"do": "wrong", "rows": [17]}',
+        '{"do": "recut", "categories": 27}',
+        "```",
+        "",
+        'A problem is answered with `{"problem": "one sentence"}` and status 422, or 409 if the run has edits that the',
+        "caller does not know. Requests without the cookie, or with another Host or Origin, are answered with 403.",
+    ]
+    return "\n".join(lines + corrections) + "\n"
 
 
 def settings_page() -> str:

@@ -37,22 +37,29 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class Reader:
-    """A reader of a report. The page must neither report an error nor request anything from the network."""
+    """A reader of a report. The page must neither report an error nor request anything from the network.
 
-    def __init__(self, browser: Any, report: Path, **options: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1200, "height": 850}, accept_downloads=True, **options)
+    `link` is used in place of a file to open a page of the app, which may talk to the app only.
+    """
+
+    def __init__(self, browser: Any, report: Path | None, link: str = "", **options: Any) -> None:
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1200, "height": 850}, "accept_downloads": True, **options}
+        )
+        self.context.set_default_timeout(120_000)  # The machine may be busy with other tests.
         self.page, self.errors, self.requested = self.context.new_page(), [], []
         self.page.on("console", lambda message: self.errors.append(message.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.accept()))
         self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.goto(report.as_uri())
+        self.allowed = ("file:", "data:", "blob:") if report else ("data:", "blob:", link.partition("?")[0])
+        self.page.goto(report.as_uri() if report else link)
         self.page.wait_for_selector("body[data-ready]")
 
     def close(self) -> None:
         self.context.close()
         assert self.errors == []
-        assert [url for url in self.requested if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert [url for url in self.requested if not url.startswith(self.allowed)] == []
 
     def go(self, part: str) -> None:
         self.page.locator("nav").get_by_role("link", name=part).click()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from types import SimpleNamespace
 
 import pytest
 
 from subtaxa.runtime import progress
-from subtaxa.runtime.progress import LineProgress, Progress, RichProgress, duration, progress_for
+from subtaxa.runtime.progress import JsonProgress, LineProgress, Progress, RichProgress, duration, progress_for
 
 
 class Clock:
@@ -135,3 +136,25 @@ def test_the_bar_shows_names_without_markup_and_is_removed_at_the_end(monkeypatc
     reporter.say("[red] 5 labels")
     assert out.getvalue().endswith("[red] 5 labels\n")
     assert "[bold]Training[/bold]" in reporter.timings
+
+
+def test_json_lines_for_programs(clock: Clock) -> None:
+    out = io.StringIO()
+    shown = JsonProgress(out)
+    shown.say("two\nlines")
+    with shown.step("Training", 100) as step:
+        clock.now += 0.1
+        step.advance(10)  # Too soon for another line.
+        clock.now += 9.9
+        step.advance(10)
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert told[0] == {"say": "two\nlines"}
+    assert told[1] == {"step": "Training", "done": 0, "total": 100, "left": None}
+    assert told[2] == {"step": "Training", "done": 20, "total": 100, "left": 40}
+    assert len(told) == 3
+
+
+def test_the_environment_asks_for_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(progress.VARIABLE, "json")
+    assert isinstance(progress_for(quiet=False), JsonProgress)
+    assert type(progress_for(quiet=True)) is Progress

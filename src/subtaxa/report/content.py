@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subtaxa.report.formatting import shorten
-from subtaxa.report.tree_content import TreeContent, tree_block
+from subtaxa.report.tree_content import TreeContent, changing_block, tree_block
 from subtaxa.taxonomy.categories import Taxonomy
 
 TOTAL_LENGTH = 8_000_000  # Characters that all texts together may take.
@@ -39,20 +39,34 @@ class Content:
     tree: TreeContent | None = None  # None in a run of version 0.1
 
 
-def as_json(content: Content) -> str:
-    """The block. It contains no `<`, so that no text can end the script element around it."""
-    block = json.dumps(_content(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def as_json(content: Content, more: Mapping[str, Any] | None = None) -> str:
+    """The block, with more entries of the app. It contains no `<`, so that no text can end the script element."""
+    block = json.dumps(
+        {**_content(content), **(more or {})}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     return block.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _content(content: Content) -> dict[str, Any]:
-    labels = {name: i for i, name in enumerate(content.taxonomy.parents)}
+    labels = _labels(content)
     limit = min(max(TOTAL_LENGTH // max(1, len(content.texts)), MIN_LENGTH), MAX_LENGTH)
     x, y = _on_grid(content.positions)
+    return changing(content) | {
+        "labels": [shorten(name, 120) for name in labels],
+        "texts": [shorten(text, limit) for text in content.texts],
+        "rows": [int(row) for row in content.rows],
+        "x": x,
+        "y": y,
+        "tree": None if content.tree is None else tree_block(content.tree, content.texts, labels),
+    }
+
+
+def changing(content: Content) -> dict[str, Any]:
+    """What an edit can change, as the page's scripts have it."""
+    labels = _labels(content)
     return {
         "run": content.fingerprint,
         "edits": content.edits,
-        "labels": [shorten(name, 120) for name in labels],
         "categories": [
             {
                 "id": c.id,
@@ -67,15 +81,16 @@ def _content(content: Content) -> dict[str, Any]:
             }
             for c in content.taxonomy
         ],
-        "texts": [shorten(text, limit) for text in content.texts],
-        "rows": [int(row) for row in content.rows],
         "category": content.categories.tolist(),
         "confidence": np.rint(100 * content.confidences).astype(int).tolist(),
         "outliers": np.flatnonzero(content.outliers).tolist(),
-        "x": x,
-        "y": y,
-        "tree": None if content.tree is None else tree_block(content.tree, content.texts, labels),
+        "tree": None if content.tree is None else changing_block(content.tree),
     }
+
+
+def _labels(content: Content) -> dict[str, int]:
+    """The index of each label on the page."""
+    return {name: i for i, name in enumerate(content.taxonomy.parents)}
 
 
 def _on_grid(positions: NDArray[np.float32]) -> tuple[list[int], list[int]]:

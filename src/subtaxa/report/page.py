@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
@@ -39,6 +40,8 @@ SCRIPTS = (
     "export",
     "app",
 )
+# Only in the app, which serves the page together with the run.
+LIVE_SCRIPTS = ("live", "history", "questions", "similar", "quality", "new")
 FORMATS = ("shorten", "format_percent", "format_number", "format_seconds", "format_setting", "format_time")
 
 
@@ -58,17 +61,22 @@ class ReportData:
     created: str
 
 
-def render_report(data: ReportData) -> str:
-    """The whole page, safe to write as UTF-8 whatever the texts and labels contain."""
-    style, scripts = _read("page.css"), [_read("vendor/d3.min.js"), _script()]
-    allowed = " ".join(map(_digest, scripts))
+def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False) -> str:
+    """The whole page, safe to write as UTF-8 whatever the texts and labels contain.
+
+    With `live`, it is the page of the app, with these further data: corrections go to the run at once. With `home`, it
+    has a link to the app's list of runs.
+    """
+    is_live = live is not None
+    style, scripts = _style(is_live), _scripts(is_live)
     page = _template().render(
         data=data,
+        live=is_live,
+        home=home,
         style=Markup(style),  # noqa: S704 - our own file
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
-        content=Markup(as_json(data.content)),  # noqa: S704 - contains no <
-        policy=f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
+        content=Markup(as_json(data.content, live)),  # noqa: S704 - contains no <
+        policy=policy(live=is_live),
         mean_confidence=float(data.content.confidences.mean()) if len(data.content.texts) else None,
         phases=phases(data.history),
         number_charts=list(number_charts(data.numbers)),
@@ -79,19 +87,44 @@ def render_report(data: ReportData) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def policy(*, live: bool = False) -> str:
+    """The page's security policy."""
+    return policy_for(_scripts(live), _style(live), live=live)
+
+
+def policy_for(scripts: Sequence[str], style: str, *, live: bool) -> str:
+    """A security policy: only these scripts and this style and, in the app, requests only to the app itself."""
+    allowed = " ".join(map(_digest, scripts))
+    connect = "connect-src 'self'; " if live else ""
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; {connect}"
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _scripts(live: bool) -> list[str]:
+    return [read_asset("vendor/d3.min.js"), _script(live)]
+
+
+def _style(live: bool) -> str:
+    return read_asset("page.css") + (read_asset("live.css") if live else "")
+
+
 def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
-def _script() -> str:
+def _script(live: bool) -> str:
     """Our scripts as one, wrapped so that they add no global names to the page."""
-    parts = "\n".join(_read(f"js/{name}.js") for name in SCRIPTS)
+    names = (*SCRIPTS, *(LIVE_SCRIPTS if live else ()), "start")
+    parts = "\n".join(read_asset(f"js/{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
-def _read(name: str) -> str:
+def read_asset(name: str) -> str:
+    """One of our own files of the page."""
     return resources.files("subtaxa.report").joinpath(name).read_text("utf-8").replace("\r\n", "\n")
 
 
@@ -103,4 +136,4 @@ def _template() -> Template:
     environment.filters["plausible"] = plausible
     environment.filters["measure_name"] = lambda key: measure(key).name
     environment.filters["clamp"] = lambda share: min(max(formatting.finite_or_zero(share), 0.0), 1.0)
-    return environment.from_string(_read("page.html"))
+    return environment.from_string(read_asset("page.html"))

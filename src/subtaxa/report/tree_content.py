@@ -51,12 +51,18 @@ def tree_block(content: TreeContent, texts: Sequence[str], shown: Mapping[str, i
             [index.get(text, shorten(text, EXAMPLE_LENGTH)) for text in node.examples[:MAX_EXAMPLES]] for node in nodes
         ],
         "stability": [None if node.stability is None else round(node.stability, 2) for node in nodes],
+        "plausible": [_range(content.numbers.get(name)) for name in shown],
+        "exact": _exact(shown),
+    } | changing_block(content)
+
+
+def changing_block(content: TreeContent) -> dict[str, Any]:
+    """What an edit can change of the tree."""
+    return {
         "categories": [[i, group[0]] for i, group in content.groups.items() if len(group) == 1],
         "ids": [[group[0], i] for group, i in content.ids.items() if len(group) == 1],
         "given": [[group[0], shorten(name, 120)] for group, name in content.given_names.items() if len(group) == 1],
         "next": content.next_id,
-        "plausible": [_range(content.numbers.get(name)) for name in shown],
-        "exact": _exact(shown),
     }
 
 

@@ -13,8 +13,9 @@ from subtaxa.runs.save import save_edits, save_log
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.edit_log import Edit, apply_new, log_entry, write_log
-from subtaxa.taxonomy.editing import apply_log, working_taxonomy
-from subtaxa.taxonomy.edits import undo
+from subtaxa.taxonomy.editing import apply_log, take_over, working_taxonomy
+from subtaxa.taxonomy.edits import redo, undo
+from subtaxa.taxonomy.fitted_state import FittedState
 
 # Seconds to wait for another command that uses the run.
 WAIT = 20.0
@@ -36,9 +37,22 @@ class EditSession:
 
     def undo(self) -> None:
         """Undo the last edit and write that to the log of the run."""
-        entry = log_entry(undo(self.log), self.log)
-        self.working = working_taxonomy(self.state, [*self.log, entry])
-        self._append(entry)
+        self._replay_with(undo(self.log))
+
+    def redo(self) -> None:
+        """Make the last undone edit once more and write that to the log of the run."""
+        self._replay_with(redo(self.log))
+
+    def current(self) -> FittedState:
+        """The state of the run with all edits so far."""
+        if len(self.state.edits) != len(self.log):
+            take_over(self.state, self.working, self.log)
+        return self.state
+
+    def is_up_to_date(self) -> bool:
+        """Whether the run on disk is as this session found or wrote it."""
+        facts = self.folder / layout.RUN
+        return facts.is_file() and digest_of(facts) == self.run and digest_of_log(self.folder) in self.written
 
     def finish(self) -> Taxonomy:
         """Update all files of the run to its log, and return the resulting categories."""
@@ -48,6 +62,12 @@ class EditSession:
                 apply_log(self.state, self.log)
                 save_edits(self.state, self.folder)
         return self.state.taxonomy
+
+    def _replay_with(self, edit: Edit) -> None:
+        """Add an edit to the log and replay the whole log: an undone edit names ids that a new one may not."""
+        entry = log_entry(edit, self.log)
+        self.working = working_taxonomy(self.state, [*self.log, entry])
+        self._append(entry)
 
     def _append(self, entry: Edit) -> None:
         """Add an entry to the log, and write the log to the run folder."""
@@ -61,7 +81,7 @@ class EditSession:
     def _check(self) -> None:
         """Refuse a run whose log on disk is not one that this session found or wrote."""
         reading.read_run(self.folder)
-        if digest_of_log(self.folder) not in self.written or digest_of(self.folder / layout.RUN) != self.run:
+        if not self.is_up_to_date():
             raise InputError(
                 f"{str(self.folder)!r} was changed by another command in the meantime: repeat the command to continue"
             )

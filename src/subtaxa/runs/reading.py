@@ -11,7 +11,18 @@ from subtaxa.data.raw_files import MAX_FIELD
 from subtaxa.data.tables import unescape_formula
 from subtaxa.errors import InputError
 from subtaxa.runs import schema, staging
-from subtaxa.runs.layout import ALL_FILES, ASSIGNMENTS, CHECKPOINT, EDITS, FORMAT, MANIFEST, MODEL, RUN, TAXONOMY
+from subtaxa.runs.layout import (
+    ALL_FILES,
+    ASSIGNMENTS,
+    CHECKPOINT,
+    EDITS,
+    FORMAT,
+    MANIFEST,
+    MODEL,
+    RUN,
+    SUSPECT_LABELS,
+    TAXONOMY,
+)
 from subtaxa.runs.manifest import digest_of
 from subtaxa.runtime import json_files
 from subtaxa.taxonomy.categories import Taxonomy
@@ -113,6 +124,19 @@ def read_category_counts(facts: dict[str, Any]) -> dict[str, CategoryCount]:
         }
     except ValueError as error:
         raise InputError(f"the curves in {RUN} are damaged ({error}): run discover again") from error
+
+
+def count_suspects(folder: Path) -> int:
+    """How many coarse labels of the run may be wrong."""
+    path = folder / SUSPECT_LABELS
+    if not path.is_file():
+        return 0
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            csv.field_size_limit(MAX_FIELD + 1)
+            return sum(1 for _ in csv.DictReader(file))
+    except (csv.Error, ValueError) as error:
+        raise InputError(f"{str(path)!r} is damaged ({error}): run discover again") from error
 
 
 def _check_shape(path: Path, content: Any, shape: Any) -> None:

@@ -1,7 +1,9 @@
-"""Progress of long steps: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Progress of long steps: a live bar on a terminal, plain lines elsewhere, JSON for programs, nothing when quiet."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +14,12 @@ from subtaxa.runtime.terminal import printable
 
 # The time between two plain lines of one step.
 LINE_SECONDS = 10.0
+
+# The time between two lines of JSON of one step.
+JSON_SECONDS = 0.2
+
+# If this variable is "json", progress is written as JSON lines.
+VARIABLE = "SUBTAXA_PROGRESS"
 
 # A finished step gets a plain line if it took longer than this.
 SLOW_SECONDS = 2.0
@@ -113,6 +121,43 @@ class LineProgress(Progress):
             self.say(f"{step.name}: {duration(step.seconds)}")
 
 
+class _JsonStep(Step):
+    def __init__(self, name: str, total: int, stream: TextIO) -> None:
+        super().__init__(name, total)
+        self.stream, self.said = stream, 0.0
+        self._tell()
+
+    def advance(self, count: int = 1) -> None:
+        super().advance(count)
+        if time.monotonic() - self.said > JSON_SECONDS:
+            self._tell()
+
+    def _tell(self) -> None:
+        self.said = time.monotonic()
+        left = self.seconds / self.done * max(0, self.total - self.done) if self.done and self.total else None
+        told = {
+            "step": self.name,
+            "done": self.done,
+            "total": self.total,
+            "left": None if left is None else round(left),
+        }
+        _write(self.stream, json.dumps(told))
+
+
+class JsonProgress(Progress):
+    """One JSON object per line, for a program that runs a command."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__()
+        self.stream = stream or sys.stderr
+
+    def say(self, line: str) -> None:
+        _write(self.stream, json.dumps({"say": line}))
+
+    def _open(self, name: str, total: int) -> Step:
+        return _JsonStep(name, total, self.stream)
+
+
 class RichProgress(Progress):
     """A live bar, for a terminal."""
 
@@ -167,11 +212,13 @@ class _BarStep(Step):
 
 
 def progress_for(*, quiet: bool) -> Progress:
-    """A bar on a terminal, plain lines elsewhere, nothing if quiet."""
+    """A bar on a terminal, plain lines elsewhere, JSON if the environment asks for it, nothing if quiet."""
     if quiet:
         return Progress()
     if sys.stderr is None:  # The shell has closed it.
         return Progress()
+    if os.environ.get(VARIABLE) == "json":
+        return JsonProgress()
     return RichProgress() if sys.stderr.isatty() else LineProgress()
 
 

@@ -6,17 +6,21 @@ Either all of them are applied or none. Besides the kinds of edits there is `wro
 each moves to the next best category of its label. A `recut` gives a total, or numbers by label:
 
 {"do": "recut", "categories": 27} or {"do": "recut", "categories": {"billing": 6, "login": 3}}
+
+`new` moves texts of one label to a new category: {"do": "new", "rows": [3, 7], "name": "double charge"}
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subtaxa.data.values import clean
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.taxonomy import edit_log, edits
 from subtaxa.taxonomy.editing import apply_log, working_taxonomy
@@ -34,6 +38,7 @@ PARTS: dict[str, dict[str, tuple[type, ...]]] = {
     "split": {"category": (int,), "into": (int, type(None))},
     "move": {"rows": (list,), "to": (int,)},
     "wrong": {"rows": (list,)},
+    "new": {"rows": (list,), "name": (str,)},
     "recut": {"categories": (int, dict)},
 }
 
@@ -53,7 +58,7 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     working, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
-            for what in _as_edits(working, _checked(correction)):
+            for what in as_edits(working, checked(correction)):
                 edit = edits.create(what.pop("do"), working, log, **what)
                 log.append(edit_log.apply_new(working, edit, log))
         except SubtaxaError as error:
@@ -83,7 +88,7 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _checked(correction: Any) -> dict[str, Any]:
+def checked(correction: Any) -> dict[str, Any]:
     """The correction with only the parts that its kind has."""
     kind = correction.get("do") if isinstance(correction, Mapping) else None
     parts = PARTS.get(kind) if isinstance(kind, str) else None
@@ -103,8 +108,11 @@ def _numbers(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given] if type(given) is int else []
 
 
-def _as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The correction as ordinary edits."""
+    if correction["do"] == "new":
+        yield from _to_new(working, correction["rows"], " ".join(clean(correction["name"]).split()))
+        return
     if correction["do"] != "wrong":
         yield correction
         return
@@ -113,6 +121,27 @@ def _as_edits(working: WorkingTaxonomy, correction: dict[str, Any]) -> Iterator[
         targets.setdefault(_next_best(working, position), []).append(int(working.rows[position]))
     for to, rows in sorted(targets.items()):
         yield {"do": "move", "rows": rows, "to": to}
+
+
+def _to_new(working: WorkingTaxonomy, rows: list[int], name: str) -> Iterator[dict[str, Any]]:
+    """Split the texts off their largest category that keeps some, then move those of other categories there."""
+    positions = np.unique(working.positions(rows))
+    found = Counter(working.category[positions].tolist())
+    labels = {working.labels[i] for i in positions.tolist()}
+    if len(labels) != 1:
+        raise InputError("a new category takes texts of one label: choose texts of one label")
+    partly = [i for i, n in found.most_common() if n < len(working.members(i))]
+    if not partly:
+        raise InputError("the texts are whole categories: rename or merge these instead")
+    if name and any(c.name == name and c.parent in labels for c in working.categories.values()):
+        raise InputError(f"there is already a category {name!r}: move the texts there, or choose another name")
+    first, new = partly[0], working.next_id
+    own = working.category[positions] == first  # (n,)
+    yield {"do": "part", "category": first, "rows": working.rows[positions[own]].tolist()}
+    if not own.all():
+        yield {"do": "move", "rows": working.rows[positions[~own]].tolist(), "to": new}
+    if name:
+        yield {"do": "rename", "category": new, "name": name}
 
 
 def _next_best(working: WorkingTaxonomy, position: int) -> int:

@@ -54,6 +54,24 @@ def active_edits(log: Iterable[Edit]) -> list[Edit]:
     return active
 
 
+def undone_edits(log: Iterable[Edit]) -> list[Edit]:
+    """The edits that can be redone, the next one last. A new edit, unless it is such an edit, ends the series."""
+    active: list[Edit] = []
+    undone: list[Edit] = []
+    for edit in log:
+        if edit["do"] == "undo":
+            undone.append(active.pop())
+            continue
+        active.append(edit)
+        undone = undone[:-1] if undone and _content(edit) == _content(undone[-1]) else []
+    return undone
+
+
+def _content(edit: Edit) -> Edit:
+    """An edit without its place in the log."""
+    return {name: value for name, value in edit.items() if name not in ("edit", "at")}
+
+
 def replay(base: WorkingTaxonomy, log: Iterable[Edit]) -> WorkingTaxonomy:
     """A copy of the base with all active edits applied."""
     log = list(log)

@@ -41,6 +41,12 @@ def apply_log(state: FittedState, log: list[edit_log.Edit]) -> None:
     state.edits = log
 
 
+def take_over(state: FittedState, working: WorkingTaxonomy, log: list[edit_log.Edit]) -> None:
+    """Give the state the categories of a working taxonomy to which the edits of this log have been applied."""
+    state.current = _categorisation(state, working.copy())
+    state.edits = list(log)
+
+
 def working_taxonomy(state: FittedState, log: list[edit_log.Edit] | None = None) -> WorkingTaxonomy:
     """A copy of the categories and their texts, with the edits of the state or of another log, that can be changed."""
     working = edit_log.replay(_before_edits(state), state.edits if log is None else log)

@@ -14,7 +14,7 @@ from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import unique_rows
 from subtaxa.taxonomy.categories import Taxonomy
 from subtaxa.taxonomy.described_tree import Group
-from subtaxa.taxonomy.edit_log import Edit, active_edits
+from subtaxa.taxonomy.edit_log import Edit, active_edits, undone_edits
 from subtaxa.taxonomy.splitting import divide
 from subtaxa.taxonomy.working_taxonomy import WorkingTaxonomy
 
@@ -36,6 +36,8 @@ def create(kind: str, working: WorkingTaxonomy, log: Sequence[Edit], **what: Any
         return undo(log)
     if kind == "merge":
         return merge(working, [known(given) for given in what["categories"]])
+    if kind == "part":
+        return part(working, known(what["category"]), what["rows"])
     if kind == "move":
         return move(working, what["rows"], known(what["to"]))
     if kind == "recut":
@@ -69,6 +71,17 @@ def split(working: WorkingTaxonomy, category: int, into: int | None = None) -> E
         for i, number in zip(ids, order, strict=True)
     ]
     says = f"split {old.name!r} into {len(parts)}: {', '.join(str(len(p['rows'])) for p in parts)} texts"
+    return {"do": "split", "category": category, "parts": parts, "says": says}
+
+
+def part(working: WorkingTaxonomy, category: int, rows: Sequence[int]) -> Edit:
+    """The edit that splits some texts of a category off as a new one."""
+    old, own = working.check(category), set(working.rows[working.members(category)].tolist())
+    chosen = sorted(own & {int(row) for row in rows})
+    if not chosen or len(chosen) == len(own):
+        raise InputError(f"a new category takes some texts of {old.name!r}, but not all: choose others")
+    parts = [{"id": category, "rows": sorted(own - set(chosen))}, {"id": working.next_id, "rows": chosen}]
+    says = f"move {_texts(len(chosen))} of {old.name!r} to a new category"
     return {"do": "split", "category": category, "parts": parts, "says": says}
 
 
@@ -156,6 +169,14 @@ def undo(log: Sequence[Edit]) -> Edit:
     if not active:
         raise InputError("there is no edit to undo")
     return {"do": "undo", "of": active[-1]["edit"], "says": f"undo: {active[-1]['says']}"}
+
+
+def redo(log: Sequence[Edit]) -> Edit:
+    """The last undone edit, to be made once more."""
+    undone = undone_edits(log)
+    if not undone:
+        raise InputError("there is no undone edit to make again")
+    return {name: value for name, value in undone[-1].items() if name not in ("edit", "at")}
 
 
 def find_category(taxonomy: Taxonomy, given: str) -> int:

@@ -22,8 +22,11 @@ function showView() {
   const name = activeView();
   for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== `view-${name}`;
   for (const tab of document.querySelectorAll(".tabs a")) {
-    if (tab.hash === `#${name}`) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.hash === `#${name}`) {
+      tab.setAttribute("aria-current", "page");
+      const bar = tab.parentNode; // On a phone, the tabs are wider than the screen.
+      bar.scrollLeft = tab.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2;
+    } else tab.removeAttribute("aria-current");
   }
   document.body.dataset.view = name;
   placePanel();
@@ -39,7 +42,7 @@ function refresh(state = computeState()) {
   $("count").textContent = formatNumber(now.categories.size);
   for (const [id, value] of Object.entries(measured)) $(id).textContent = now.numbers.length ? "–" : value;
   $("found").textContent = plural(now.categories.size, "category", "categories");
-  showCorrections();
+  keeper.show();
   showView();
 }
 
@@ -70,14 +73,6 @@ function addListeners() {
   $("categories-csv").addEventListener("click", downloadCategories);
   $("assignments-csv").addEventListener("click", downloadAssignments);
   $("undo").addEventListener("click", undo);
-  $("download").addEventListener("click", downloadCorrections);
-  $("load").addEventListener("change", async ({ target }) => {
-    if (target.files.length) loadCorrections(await target.files[0].text());
-    target.value = "";
-  });
   addMapListeners();
+  keeper.listen();
 }
-
-addListeners();
-refresh();
-document.body.dataset.ready = "yes";

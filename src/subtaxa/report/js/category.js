@@ -58,7 +58,9 @@ function categoryMenu(c) {
 
 function correctionForms(c, label) {
   const message = el("p", { class: "problem", role: "alert" });
-  const attempt = (correction) => (message.textContent = addCorrection(correction));
+  const attempt = async (correction) => (message.textContent = await addCorrection(correction));
+  const split = ({ id }, number) => attempt({ do: "split", category: id, into: number });
+  const parts = el("div", { id: "parts", "aria-live": "polite" });
   const name = el("input", { id: "new-name", value: c.name, maxlength: 120, autocomplete: "off" });
   const into = el("input", { id: "into", type: "number", min: 2, max: Math.max(2, c.size), placeholder: "auto" });
   const others = label.children.filter((other) => other !== c);
@@ -90,13 +92,11 @@ function correctionForms(c, label) {
     c.size > 1 &&
       el(
         "form",
-        {
-          class: "tools",
-          onsubmit: submit(() => attempt({ do: "split", category: c.id, into: Number(into.value) || null })),
-        },
+        { class: "tools", onsubmit: submit(() => (keeper.preview ?? split)(c, Number(into.value) || null, split, parts)) },
         el("label", {}, "Split into ", into),
-        el("button", { disabled: Boolean(c.split) }, c.split ? "Split requested" : "Request split"),
+        el("button", { disabled: Boolean(c.split) }, c.split ? "Split requested" : keeper.live ? "Preview" : "Request split"),
       ),
+    parts,
     message,
   );
 }
@@ -108,9 +108,13 @@ const recutNote = (label) =>
     { class: "card", id: "apply-first" },
     "You changed the number of categories of ",
     user(label.name),
-    ". Apply this first: download the corrections, run ",
-    el("code", {}, "subtaxa edit"),
-    " and open the new report. There you can correct these categories and see their confidences.",
+    ...(keeper.live
+      ? [". Keep the new number or go back, below; then you can correct these categories and see their confidences."]
+      : [
+          ". Apply this first: download the corrections, run ",
+          el("code", {}, "subtaxa edit"),
+          " and open the new report. There you can correct these categories and see their confidences.",
+        ]),
   );
 
 function confusions(c) {

@@ -2,6 +2,16 @@
 
 const FORMAT = 1; // of the file, which `subtaxa edit` reads
 
+Object.assign(keeper, { show: showCorrections, listen: listenForFiles });
+
+function listenForFiles() {
+  $("download").addEventListener("click", downloadCorrections);
+  $("load").addEventListener("change", async ({ target }) => {
+    if (target.files.length) loadCorrections(await target.files[0].text());
+    target.value = "";
+  });
+}
+
 function showCorrections() {
   const number = corrections.length;
   $("corrected").hidden = !number;

@@ -157,6 +157,13 @@ function placePanel() {
   if (slot && panel.parentNode !== slot) slot.append(panel);
 }
 
+/** Forget the sliders: they are made anew for other categories of the run. */
+function removeSliders() {
+  sliders.get(null)?.remove();
+  sliders.clear();
+  if ($("recut")) $("recut").hidden = true;
+}
+
 /** Update the sliders after every change. */
 function updateSliders() {
   for (const node of sliders.values()) node.update();

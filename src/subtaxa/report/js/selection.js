@@ -47,15 +47,9 @@ function lassoPanel(texts) {
     .sort((a, b) => b[1] - a[1]);
   const labels = new Set(counts.map(([id]) => now.categories.get(id).label));
   const message = el("p", { class: "problem", role: "alert" });
-  const target = el(
-    "select",
-    { id: "lasso-target" },
-    el("option", { value: "" }, "the next most likely category"),
-    ...(labels.size === 1 ? now.labels[[...labels][0]].children.map((c) => el("option", { value: c.id }, c.name)) : []),
-  );
+  const target = targetMenu("lasso-target", labels.size === 1 ? now.labels[[...labels][0]].children : []);
   const rows = texts.map((i) => data.rows[i]).sort((a, b) => a - b);
-  const move = () =>
-    (message.textContent = addCorrection(target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows }));
+  const move = async () => (message.textContent = await addCorrection(target.correction(rows)));
   return [
     el("h3", {}, `${plural(texts.length, "text")} selected`),
     el(
@@ -77,7 +71,8 @@ function lassoPanel(texts) {
       ? el(
           "div",
           { class: "tools" },
-          el("label", {}, "Move them to ", target),
+          el("label", {}, "Move them to ", target.menu),
+          target.name,
           el("button", { type: "button", onclick: move }, "Move"),
         )
       : el(

@@ -3,7 +3,7 @@
 const COLOURS = 8; // the classes k0 to k7 of page.css
 const data = JSON.parse($("data").textContent);
 const indexOfRow = new Map(data.rows.map((row, i) => [row, i]));
-const outliers = new Set(data.outliers);
+let outliers = new Set(data.outliers);
 const lowercased = []; // the texts in lower case, for searching; filled by the first search
 const corrections = [];
 let downloadedCount = 0; // number of corrections that have been downloaded
@@ -47,7 +47,7 @@ function computeState() {
 
 /** The categories that a correction names. */
 const categoriesOf = ({ do: kind, category, to, categories }) =>
-  ({ rename: [category], split: [category], move: [to], merge: categories, wrong: [] })[kind];
+  ({ rename: [category], split: [category], move: [to], merge: categories, wrong: [], new: [] })[kind];
 
 /** The labels that a correction concerns. */
 function labelsOf({ categories, categoryOf }, correction) {
@@ -125,22 +125,24 @@ function describe({ categories }, { do: kind, category, categories: together, na
   return `mark ${plural(rows.length, "text")} as wrong: to the next most likely category of the label`;
 }
 
-/** Make a correction. Returns why it cannot be made, or an empty string. */
-function addCorrection(correction) {
-  const why = whyInvalid(now, correction);
-  if (!why) {
+// Where corrections go: into the list of this page. In the app, they go to the run (live.js).
+const keeper = {
+  add(correction) {
     corrections.push({ ...correction, says: describe(now, correction) });
     refresh();
-  }
-  return why;
-}
+    return "";
+  },
+  undo() {
+    corrections.pop();
+    downloadedCount = Math.min(downloadedCount, corrections.length);
+    refresh();
+  },
+};
 
-function undo() {
-  if (corrections.at(-1)?.do === "recut") return setRecut(null);
-  corrections.pop();
-  downloadedCount = Math.min(downloadedCount, corrections.length);
-  refresh();
-}
+/** Make a correction. Returns why it cannot be made, or an empty string; in the app, a promise of that. */
+const addCorrection = (correction) => whyInvalid(now, correction) || keeper.add(correction);
+
+const undo = () => (corrections.at(-1)?.do === "recut" ? setRecut(null) : keeper.undo());
 
 /** The indices of the texts that contain every term of the query. */
 function textsWith(query) {

@@ -1,9 +1,28 @@
 // All texts of a category, with a search, an order, and boxes to mark wrong ones.
 
 const PAGE = 100; // texts shown at a time
+const textActions = []; // functions that make a button for the text with an index
 let textList = null; // the search, the order, the number on screen, and the ticked texts
 
 const newTextList = () => ({ query: "", order: "highest", shown: PAGE, ticked: new Set() });
+
+/** A menu of where texts belong, the name of a new category, and what is chosen as a correction of some rows. */
+function targetMenu(id, categories) {
+  const name = el("input", { id: `${id}-name`, maxlength: 120, placeholder: "its name (optional)", autocomplete: "off", "aria-label": "Name of the new category" });
+  name.hidden = true;
+  const menu = el(
+    "select",
+    { id, onchange: () => (name.hidden = menu.value !== "new") },
+    el("option", { value: "" }, "the next most likely category"),
+    keeper.live && el("option", { value: "new" }, "a new category"),
+    categories.map((other) => el("option", { value: other.id }, other.name)),
+  );
+  const correction = (rows) => {
+    if (menu.value === "new") return { do: "new", rows, name: name.value.trim() };
+    return menu.value ? { do: "move", rows, to: Number(menu.value) } : { do: "wrong", rows };
+  };
+  return { menu, name, correction };
+}
 
 /** Draw the texts of the category with a search, an order, and a box for each text. */
 function showTexts(c, label) {
@@ -18,27 +37,20 @@ function showTexts(c, label) {
     ].map(([value, name]) => el("option", { value, selected: value === textList.order }, name)),
   );
   const targets = label.children.filter((other) => other !== c);
-  const target = el(
-    "select",
-    { id: "target" },
-    el("option", { value: "" }, "the next most likely category"),
-    targets.map((other) => el("option", { value: other.id }, other.name)),
-  );
+  const target = targetMenu("target", targets);
+  const canMove = targets.length > 0 || (keeper.live && c.size > 1);
   const message = el("p", { class: "problem", role: "alert" });
   const wrong = el(
     "button",
     {
       type: "button",
       id: "mark",
-      onclick: () => {
+      onclick: async () => {
         const rows = [...textList.ticked].map((i) => data.rows[i]).sort((a, b) => a - b);
         textList.ticked.clear();
-        message.textContent = addCorrection(
-          target.value ? { do: "move", rows, to: Number(target.value) } : { do: "wrong", rows },
-        );
+        message.textContent = await addCorrection(target.correction(rows));
       },
     },
-    "Mark as wrong",
   );
   const items = el("ul", { class: "texts all" });
   const more = el("button", {
@@ -61,8 +73,9 @@ function showTexts(c, label) {
     tick();
   };
   const tick = () => {
-    wrong.disabled = !textList.ticked.size || !targets.length;
-    wrong.textContent = textList.ticked.size ? `Mark ${plural(textList.ticked.size, "text")} as wrong` : "Mark as wrong";
+    wrong.disabled = !textList.ticked.size || !canMove;
+    const ticked = textList.ticked.size ? plural(textList.ticked.size, "text") : "";
+    wrong.textContent = keeper.live ? `Move ${ticked}` : ticked ? `Mark ${ticked} as wrong` : "Mark as wrong";
   };
   const item = (i) => {
     const box = el("input", {
@@ -83,6 +96,7 @@ function showTexts(c, label) {
         outliers.has(i) && !c.recut ? "outlier · " : "",
         now.wrong.has(i) ? "marked as wrong · " : "",
         `row ${data.rows[i]}${c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`}`,
+        textActions.map((make) => make(i)),
       ),
     );
   };
@@ -104,7 +118,7 @@ function showTexts(c, label) {
       { class: "tools" },
       el("label", {}, "Search ", search),
       !c.recut && el("label", {}, "Sort by ", order),
-      targets.length > 0 && !c.recut && el("span", { class: "end" }, el("label", {}, "Ticked texts belong in ", target), wrong),
+      canMove && !c.recut && el("span", { class: "end" }, el("label", {}, "Ticked texts belong in ", target.menu), target.name, wrong),
     ),
     message,
     count,

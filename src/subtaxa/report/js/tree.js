@@ -1,6 +1,6 @@
 // The category tree: fine parts that merge two at a time, and the categories of a cut through it.
 
-const forest = data.tree && growForest(data.tree);
+let forest = data.tree && growForest(data.tree);
 
 /** The tree by label. A node comes after its children, and the merges are in the order in which they were made. */
 function growForest(tree) {

@@ -1,0 +1,56 @@
+"""The app without a run: the runs below the current folder, and a file to start with."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
+
+from subtaxa.app import jobs
+from subtaxa.app.desk import Desk
+from subtaxa.app.endpoints import Endpoint, as_page
+from subtaxa.app.start_page import asset, problem_page, start_page, style
+from subtaxa.app.upload_route import upload_route
+from subtaxa.errors import SubtaxaError
+
+
+def start_app(desk: Desk) -> Starlette:
+    """The app of the start page, with the apps of the runs below it."""
+
+    async def page(_: Request) -> Response:
+        return as_page(start_page(), [asset("start.js")], style())
+
+    def discover(sent: Any) -> dict[str, Any]:
+        desk.discover(sent["upload"], {name: sent[name] for name in jobs.ASKED})
+        return desk.view()
+
+    def resume(sent: Any) -> dict[str, Any]:
+        desk.resume(sent["key"])
+        return desk.view()
+
+    def stop(_: Any) -> dict[str, Any]:
+        desk.stop()
+        return desk.view()
+
+    async def to_run(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            app = await run_in_threadpool(desk.app_of, int(scope["path_params"]["key"]))
+        except SubtaxaError as error:
+            await as_page(problem_page(str(error)), [], style(), HTTPStatus.NOT_FOUND)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    endpoints = [
+        Endpoint("start", "The runs below the current folder, and the progress of the job.", lambda _: desk.view()),
+        Endpoint("discover", "Find the categories of the dropped file.", discover, {"upload": int, **jobs.ASKED}),
+        Endpoint("resume", "Continue a run that was stopped.", resume, {"key": int}),
+        Endpoint("stop", "Stop the job. It can be continued.", stop, {}),
+    ]
+    routes = [Route("/", page), upload_route(desk.uploads)]
+    return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key:int}", to_run)])

@@ -1,0 +1,5 @@
+// Everything is defined: show the page.
+
+addListeners();
+refresh();
+document.body.dataset.ready = "yes";
