@@ -17,6 +17,7 @@ from subtaxa.runtime.terminal import say
 from subtaxa.settings import NAMES, whole_number
 
 if TYPE_CHECKING:
+    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.data.texts import CoarseTexts
     from subtaxa.discovery import Discovery
     from subtaxa.training.fit_encoder import Engine
@@ -49,7 +50,7 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
     add_settings(command, NAMES, "settings (they override the preset)")
 
 
-def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -> Discovery | None:
+def fit_and_save(options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]]) -> Discovery | None:
     """Run the command while the folder is locked. Returns None if the run was already finished."""
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.signals import force_exit_after_signal
@@ -59,7 +60,9 @@ def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -
         return _fit_and_save(options, read, engine)
 
 
-def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
+def _fit_and_save(
+    options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]], engine: Engine
+) -> Discovery | None:
     from subtaxa.runs import layout, staging, target
     from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
@@ -74,9 +77,11 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):
-        data = read()
+        data, columns = read()
     for line in data.describe():
         progress.say(line)
+    if columns:
+        progress.say("other columns: " + ", ".join(f"{name} ({kind})" for name, kind in columns.kinds.items()))
     with progress.step("Starting up"):
         from subtaxa.discovery import Discovery
 
@@ -89,7 +94,7 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     )
     if not options.resume:
         target.clear_checkpoint(out)
-    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
+    model.fit(data, columns=columns, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     target.clear_checkpoint(out)

@@ -87,8 +87,9 @@ def read_assignments(folder: Path, columns: Sequence[str] = ("row", "text", "lab
         else:
             with table.open(encoding="utf-8", newline="") as file:
                 csv.field_size_limit(MAX_FIELD + 1)
-                rows = list(csv.DictReader(file))
-            found = {n: [int(row[n]) if n == "row" else unescape_formula(row[n]) for row in rows] for n in columns}
+                rows = [tuple(row[n] for n in columns) for row in csv.DictReader(file)]
+            cells = dict(zip(columns, zip(*rows, strict=True) if rows else ((),) * len(columns), strict=True))
+            found = {n: [int(v) if n == "row" else unescape_formula(v) for v in cells[n]] for n in columns}
     except FileNotFoundError as error:
         raise InputError(f"{str(table)!r} is missing: the run folder is not complete, run discover again") from error
     except (csv.Error, KeyError, TypeError, AttributeError, ValueError, OSError) as error:

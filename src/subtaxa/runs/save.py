@@ -17,7 +17,7 @@ from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
 from subtaxa.report.tree_content import TreeContent
-from subtaxa.runs import array_files, layout, reading, staging, target
+from subtaxa.runs import array_files, column_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
@@ -50,6 +50,8 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
         if state.tree is not None:
             write_tree(stage, state.tree, state.trained.groups, state.trained.moved)
         array_files.write_arrays(stage / layout.FEATURES, {"features": state.features})
+        if state.columns:
+            column_files.write_columns(stage / layout.COLUMNS, state.columns)
         if state.reader.vocabulary is not None:
             array_files.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
         (stage / layout.SUSPECT_LABELS).write_text(_suspects(state), encoding="utf-8", newline="")
@@ -112,6 +114,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
             "skipped": len(data.skipped),
             "fingerprint": fingerprint(data),
         },
+        "columns": state.columns.kinds,
         "timings": state.timings,
         "history": state.history,
         "cores": cores(),
@@ -164,7 +167,7 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
         state.confidences,
         ["yes" if out else "no" for out in state.outliers.tolist()],
     )
-    assignments = dict(zip(RUN_ASSIGNMENT_COLUMNS, columns, strict=True))
+    assignments = dict(zip(RUN_ASSIGNMENT_COLUMNS, columns, strict=True)) | column_files.shown_columns(state.columns)
     parquet = data.source.endswith(".parquet")
     table = parquet_bytes(assignments) if parquet else csv_text(assignments).encode()
     return {
