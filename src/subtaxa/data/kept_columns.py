@@ -76,6 +76,10 @@ class KeptColumn:
         missing = [np.datetime64("NaT", "us")] * (1 if found else 1 + len(self.distinct))
         return np.array([*found, *missing])[self.codes]
 
+    def typed(self) -> Any:
+        """The values (N) as numbers, dates or strings, by the kind of the column."""
+        return {"number": self.numbers, "date": self.dates}.get(self.kind, self.strings)()
+
 
 @dataclass(frozen=True)
 class KeptColumns:
@@ -140,10 +144,8 @@ class KeptColumns:
         import pandas as pd
 
         def typed(column: KeptColumn) -> Any:
-            if column.kind == "number":
-                return column.numbers()
-            if column.kind == "date":
-                return column.dates()
+            if column.kind in ("number", "date"):
+                return column.typed()
             found = pd.Series(column.strings(), dtype=object)
             return found.astype("category") if column.kind == "category" else found
 

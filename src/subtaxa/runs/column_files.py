@@ -53,15 +53,18 @@ def read_columns(folder: Path, facts: Mapping[str, Any], n: int) -> KeptColumns:
     return KeptColumns(tuple(KeptColumn(name, kinds[name], array) for name, array in arrays.items()))
 
 
-def shown_columns(columns: KeptColumns) -> dict[str, list[str | None]]:
-    """The columns as the assignments show them: one with the name of a column of ours gets the prefix input_."""
+def shown_columns(columns: KeptColumns, typed: bool = False) -> dict[str, Any]:
+    """The columns as the assignments show them: one with the name of a column of ours gets the prefix input_.
+
+    If they are `typed`, numbers and dates are no strings.
+    """
     taken = {*RUN_ASSIGNMENT_COLUMNS, *columns.kinds}
-    shown: dict[str, list[str | None]] = {}
+    shown: dict[str, Any] = {}
     for column in columns:
         name = column.name
         while name in RUN_ASSIGNMENT_COLUMNS or (name != column.name and name in taken):
             name = f"input_{name}"
-        shown[name] = column.strings()
+        shown[name] = column.typed() if typed else column.strings()
     return shown
 
 

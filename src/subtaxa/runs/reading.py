@@ -19,8 +19,8 @@ from subtaxa.taxonomy.categories import Taxonomy
 if TYPE_CHECKING:
     from subtaxa.clustering.number_of_categories import CategoryCount
 
-# The columns of the assignments that hold whole numbers.
-_WHOLE = ("row", "category_id")
+# The columns of the assignments that do not hold strings.
+_NUMBERS: dict[str, type] = {"row": int, "category_id": int, "confidence": float}
 
 
 def read_run(folder: Path) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
 
 
 def read_assignments(folder: Path, columns: Sequence[str] = ("row", "text", "label")) -> dict[str, list[Any]]:
-    """Some columns of the assignments: row numbers and ids as integers, everything else as strings."""
+    """Some columns of the assignments: numbers as such, everything else as strings."""
     parquet, table = folder / f"{ASSIGNMENTS}.parquet", folder / f"{ASSIGNMENTS}.csv"
     try:
         if parquet.exists():
@@ -92,12 +92,12 @@ def read_assignments(folder: Path, columns: Sequence[str] = ("row", "text", "lab
                 csv.field_size_limit(MAX_FIELD + 1)
                 rows = [tuple(row[n] for n in columns) for row in csv.DictReader(file)]
             cells = dict(zip(columns, zip(*rows, strict=True) if rows else ((),) * len(columns), strict=True))
-            found = {n: [int(v) if n in _WHOLE else unescape_formula(v) for v in cells[n]] for n in columns}
+            found = {n: list(map(_NUMBERS.get(n, unescape_formula), cells[n])) for n in columns}
     except FileNotFoundError as error:
         raise InputError(f"{str(table)!r} is missing: the run folder is not complete, run discover again") from error
     except (csv.Error, KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the assignments in {str(folder)!r} are damaged ({error}): run discover again") from error
-    _check_shape(parquet if parquet.exists() else table, found, {n: [int if n in _WHOLE else str] for n in columns})
+    _check_shape(parquet if parquet.exists() else table, found, {n: [_NUMBERS.get(n, str)] for n in columns})
     return found
 
 

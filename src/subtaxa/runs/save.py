@@ -25,6 +25,7 @@ from subtaxa.runs.tree_files import write_tree
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
+from subtaxa.taxonomy.category_tables import category_columns
 from subtaxa.taxonomy.edit_log import write_log
 from subtaxa.taxonomy.fitted_state import FittedState
 
@@ -149,15 +150,6 @@ def _arrays(state: FittedState) -> dict[str, Any]:
 def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
     """The files that show the current categories, by name."""
     taxonomy, data, of = state.taxonomy, state.data, state.taxonomy.by_id()
-    categories = {
-        "category_id": [c.id for c in taxonomy],
-        "label": [c.parent for c in taxonomy],
-        "category": [c.name for c in taxonomy],
-        "size": [c.size for c in taxonomy],
-        "stability": ["" if c.stability is None else c.stability for c in taxonomy],
-        "keywords": [", ".join(c.keywords) for c in taxonomy],
-        "examples": [" | ".join(c.examples) for c in taxonomy],
-    }
     columns = (
         data.rows,
         data.texts,
@@ -172,7 +164,7 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
     table = parquet_bytes(assignments) if parquet else csv_text(assignments).encode()
     return {
         layout.TAXONOMY: json_text(taxonomy.to_dict()).encode(),
-        layout.CATEGORIES: csv_text(categories).encode(),
+        layout.CATEGORIES: csv_text(category_columns(taxonomy)).encode(),
         f"{layout.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
         layout.REPORT: render_report(report_data(state, facts)).encode(),
     }
