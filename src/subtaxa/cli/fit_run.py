@@ -19,6 +19,7 @@ from subtaxa.runtime.terminal import say
 from subtaxa.settings import NAMES, whole_number
 
 if TYPE_CHECKING:
+    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.data.texts import CoarseTexts
     from subtaxa.discovery import Discovery
     from subtaxa.training.fit_encoder import Engine
@@ -56,7 +57,7 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
     add_settings(command, NAMES, "settings (they override the preset)")
 
 
-def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -> Discovery | None:
+def fit_and_save(options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]]) -> Discovery | None:
     """Run the command while the folder is locked. Returns None if the run was already finished."""
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.signals import force_exit_after_signal
@@ -66,7 +67,9 @@ def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -
         return _fit_and_save(options, read, engine)
 
 
-def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
+def _fit_and_save(
+    options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]], engine: Engine
+) -> Discovery | None:
     from subtaxa.runs import layout, staging, target
     from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
@@ -82,9 +85,11 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):
-        data = read()
+        data, columns = read()
     for line in data.describe():
         progress.say(line)
+    if columns:
+        progress.say("other columns: " + ", ".join(f"{name} ({kind})" for name, kind in columns.kinds.items()))
     with progress.step("Starting up"):
         from subtaxa.discovery import Discovery
 
@@ -98,7 +103,8 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     if not options.resume:
         target.clear_checkpoint(out)
     left = None if limit is None else limit - (time.monotonic() - began)
-    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine, time_limit=left)
+    checkpoint = out / layout.CHECKPOINT
+    model.fit(data, columns=columns, progress=progress, checkpoint=checkpoint, engine=engine, time_limit=left)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     target.clear_checkpoint(out)
