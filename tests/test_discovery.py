@@ -71,7 +71,7 @@ def test_training_gets_the_given_number_or_a_guess_and_neighbours_that_depend_on
     told = []
 
     def train(
-        encoder: SentenceEncoder, data: TrainingData, settings: Settings, *others: object
+        encoder: SentenceEncoder, data: TrainingData, settings: Settings, *others: object, **more: object
     ) -> tuple[list[dict[str, float]], Method]:
         told.append((data.n_categories, settings.neighbours))
         return [], Method(settings)
