@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from subtaxa import __version__
-from subtaxa.cli import ask, assign, bench, demo, discover, edits, info, methods, name, update
+from subtaxa.cli import ask, assign, bench, demo, discover, edits, encoders, info, methods, name, update
 from subtaxa.cli.engine import check_launcher
 from subtaxa.cli.exits import failed, stopped, watch_signals
 from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
 
-COMMANDS = (discover, demo, assign, update, info, ask, edits, name, methods, bench)
+COMMANDS = (discover, demo, assign, update, info, ask, edits, name, methods, encoders, bench)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -173,6 +173,7 @@ _WIDTH: Rules = {"embedding_dimension": whole(1), "word_embedding_dimension": wh
 # The sentence-transformers modules that a model may consist of, with the keys of their configuration.
 MODULES: dict[str, Rules] = {
     "Transformer": {},  # Its configuration is that of its architecture: see `architecture`.
+    "StaticEmbedding": {},  # It has a vocabulary and weights only.
     "Pooling": {
         **_WIDTH,
         "pooling_mode": pooling_modes,
