@@ -8,6 +8,7 @@ for each of 20 categories under 9 coarse labels, in the manner of HWU64. Each en
 default cluster rule, without training and with the true number of categories. `by_language` is the accuracy of each
 language in the joint categories, `alone` its accuracy if it is grouped without the others. `mixed` is
 the share of the categories with texts in all three languages; it is 1 if the language plays no part.
+`centred` has the scores with the mean of each language taken off its features.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from subtaxa.clustering.rules import cluster
 from subtaxa.encoders.catalogue import known
 from subtaxa.encoders.languages import notice
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
+from subtaxa.runtime.arrays import Floats, unit
 
 FILE = Path(__file__).with_name("three_languages.csv")
 
@@ -47,6 +49,8 @@ def main() -> None:
         found = cluster(features, codes, len(set(truth)), 0).nearest(features, codes)
         right = _right(np.array(truth), found)
         spoken = np.array(languages)
+        centred = _centred(features, spoken)
+        joint = cluster(centred, codes, len(set(truth)), 0).nearest(centred, codes)
         record = {
             "command": "benchmarks/quality/languages.py",
             "encoder": name,
@@ -58,9 +62,18 @@ def main() -> None:
                 language: _alone(features, codes, truth, spoken == language) for language in sorted(set(languages))
             },
             "mixed": round(float(np.mean([len(set(spoken[found == c])) == 3 for c in np.unique(found)])), 2),
+            "centred": {measure: round(value, 2) for measure, value in vars(score(truth, joint)).items()},
             "notice": notice(name, encoder, texts),
         }
         print(json.dumps(record), flush=True)
+
+
+def _centred(features: Floats, spoken: np.ndarray) -> Floats:
+    """The features without the mean of their language."""
+    rows = features.copy()
+    for language in np.unique(spoken):
+        rows[spoken == language] -= rows[spoken == language].mean(0)
+    return unit(rows)
 
 
 def _alone(features: np.ndarray, codes: np.ndarray, truth: list[str], chosen: np.ndarray) -> float:

@@ -290,12 +290,12 @@ def _offline() -> Iterator[None]:
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
     """Silence the progress bars and log messages of the model libraries."""
+    import transformers  # It sets the level of its logger when it is imported.
+
     loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
-    import transformers
-
     bars = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
     try:
