@@ -1,10 +1,11 @@
 r"""Score encoders as they come, without training, and pairs of them side by side.
 
     python benchmarks/quality/encoders.py ../shared/data hwu64 \
-        packaged intfloat/multilingual-e5-small=FOLDER ... [--pairs] [--keep FOLDER] \
-        >> research/measurements/encoders.jsonl
+        packaged intfloat/multilingual-e5-small=FOLDER ... [--keep FOLDER] >> src/subtaxa/encoders/measured.jsonl
+    python benchmarks/quality/encoders.py ../shared/data hwu64 packaged BAAI/bge-small-en-v1.5=FOLDER ... \
+        --pairs --keep FOLDER >> research/measurements/encoder_pairs.jsonl
 
-Each encoder is a name, or NAME=FOLDER where the weights are in a folder. Its prompt is that of the catalogue. The
+`subtaxa encoders` shows the first file. Each encoder is a name, or NAME=FOLDER where the weights are in a folder. Its prompt is that of the catalogue. The
 default cluster rule divides the training texts into the true number of categories, and each test text goes to the
 nearest centroid. The seconds are those of one processor core, for the training and the test texts together. With
 `--pairs`, the first encoder is also scored with the features of each other one beside its own, as a teacher would give

@@ -173,7 +173,6 @@ _WIDTH: Rules = {"embedding_dimension": whole(1), "word_embedding_dimension": wh
 # The sentence-transformers modules that a model may consist of, with the keys of their configuration.
 MODULES: dict[str, Rules] = {
     "Transformer": {},  # Its configuration is that of its architecture: see `architecture`.
-    "StaticEmbedding": {},  # It has a vocabulary and weights only.
     "Pooling": {
         **_WIDTH,
         "pooling_mode": pooling_modes,
@@ -196,6 +195,7 @@ MODULES: dict[str, Rules] = {
     "LayerNorm": {"dimension": whole(1)},
     "Dropout": {"dropout": share},
     "Normalize": _NAMES,
+    "StaticEmbedding": {},  # It has a vocabulary and weights only.
 }
 
 
