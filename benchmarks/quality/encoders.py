@@ -5,11 +5,12 @@ r"""Score encoders as they come, without training, and pairs of them side by sid
     python benchmarks/quality/encoders.py ../shared/data hwu64 packaged BAAI/bge-small-en-v1.5=FOLDER ... \
         --pairs --keep FOLDER >> research/measurements/encoder_pairs.jsonl
 
-`subtaxa encoders` shows the first file. Each encoder is a name, or NAME=FOLDER where the weights are in a folder. Its prompt is that of the catalogue. The
-default cluster rule divides the training texts into the true number of categories, and each test text goes to the
-nearest centroid. The seconds are those of one processor core, for the training and the test texts together. With
-`--pairs`, the first encoder is also scored with the features of each other one beside its own, as a teacher would give
-them. With `--keep`, features are kept in a folder and read from there the next time.
+`subtaxa encoders` shows the first file. Each encoder is a name, or NAME=FOLDER where the weights are in a folder. Its
+prompt is that of the catalogue. The default cluster rule divides the training texts into the true number of
+categories, and each test text goes to the nearest centroid. The seconds are those of one processor core, for the
+training and the test texts together. With `--pairs`, the first encoder is also scored with the features of each other
+one beside its own, as a teacher would give them. With `--keep`, features are kept in a folder and read from there the
+next time.
 """
 
 from __future__ import annotations
