@@ -79,10 +79,11 @@ class Discovery(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[
         The seed of all random numbers. The same seed gives the same result.
     verbose : bool, default=False
         Whether to report progress.
-    method, encoder, pooling, max_tokens, trained_layers, dropout, pretrain_epochs, pretrain_patience, \
-pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, weight_decay, untrained_share, \
-max_grad_norm, augment, augment_rate, augment_tokens, neighbours, momentum, temperature, rank_top_m, rank_epochs, \
-coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviations, label_error_share, new_category_lift
+    method, encoder, pooling, prompt, dimensions, max_tokens, trained_layers, dropout, pretrain_epochs, \
+pretrain_patience, pretrain_holdout, epochs, batch_size, learning_rate, schedule, warmup, schedule_length, \
+weight_decay, untrained_share, max_grad_norm, augment, augment_rate, augment_tokens, neighbours, momentum, \
+temperature, rank_top_m, rank_epochs, coarse_weight, cluster_rule, number_estimator, plausible_loss, \
+outlier_deviations, label_error_share, new_category_lift
         Settings that replace those of the preset.
     **renamed
         Settings under the names they had in 0.1, with a DeprecationWarning.
@@ -161,6 +162,8 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         method: str | None = None,
         encoder: str | None = None,
         pooling: str | None = None,
+        prompt: str | None = None,
+        dimensions: int | str | None = None,
         max_tokens: int | str | None = None,
         trained_layers: int | str | None = None,
         dropout: float | str | None = None,

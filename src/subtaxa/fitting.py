@@ -30,6 +30,7 @@ from subtaxa.clustering.rules import find_categories, rule_for
 from subtaxa.clustering.text_map import text_map
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.encoders.base import Encoder
+from subtaxa.encoders.languages import notice
 from subtaxa.encoders.lexical import Vocabulary, concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.methods.base import TrainingData
@@ -168,6 +169,8 @@ def _encode(prepared: _Prepared, progress: Progress) -> _Encoded:
     texts = prepared.distinct_texts
     with progress.step("Tokenising the texts", len(texts)) as step:
         tokens = encoder.tokenise(texts, step.advance)
+    if line := notice(prepared.settings.encoder, encoder, texts):
+        progress.say(line)
     sizes = fit_into_memory(Sizes.of(encoder, tokens, prepared.settings, prepared.n_categories), progress)
     with progress.step("Counting the words"):
         words, vocabulary = lexical_features(prepared.texts)

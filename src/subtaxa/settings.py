@@ -52,8 +52,19 @@ class Settings:
     """
 
     method: str = _setting("training method; `subtaxa methods` lists them")
-    encoder: str = _setting('text encoder: "packaged", a model folder or a Hugging Face model name')
+    encoder: str = _setting(
+        "text encoder: a name that `subtaxa encoders` lists, a model folder or a Hugging Face model name"
+    )
     pooling: str = _setting("how token features are pooled into one feature per text", choices=("model", "cls", "mean"))
+    prompt: str = _setting(
+        'text put before every text, such as "query: ", or the name of a prompt that the encoder has; model is its own'
+    )
+    dimensions: int | str = _setting(
+        "number of dimensions that are kept of an encoder with Matryoshka training",
+        low=1,
+        high=65_536,
+        choices=("model",),
+    )
     max_tokens: int | str = _setting(
         "maximum number of tokens per text; longer texts are truncated", low=3, high=32768, choices=("model",)
     )
@@ -263,6 +274,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "method": "dna",
         "encoder": "packaged",
         "pooling": "cls",
+        "prompt": "model",
+        "dimensions": "model",
         "max_tokens": "model",
         "trained_layers": "all",
         "dropout": "model",

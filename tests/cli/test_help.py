@@ -26,7 +26,7 @@ def test_the_list_of_commands() -> None:
     assert list(COMMANDS) == [
         *("discover", "demo", "assign", "update", "info", "compare", "export", "ask"),
         *("split", "merge", "rename", "move", "recut", "undo", "edit"),
-        *("name", "methods", "bench", "bench run", "bench table", "bench figure", "bench compare"),
+        *("name", "methods", "encoders", "bench", "bench run", "bench table", "bench figure", "bench compare"),
     ]
 
 

@@ -12,7 +12,7 @@ import torch
 from helpers.methods import prepared
 from sentence_transformers import SentenceTransformer
 
-from subtaxa.encoders import loading, sentence_encoder
+from subtaxa.encoders import loading, sentence_encoder, tokenising
 from subtaxa.encoders import tower as tower_module
 from subtaxa.encoders.library_folder import library_folder
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
@@ -238,7 +238,7 @@ def test_a_huge_text_is_cut_before_it_is_tokenised(tiny_encoder: str, monkeypatc
         return real(self, texts, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(encoder.pipeline.tokenizer), "__call__", counted)
-    monkeypatch.setattr(sentence_encoder, "CHARACTERS_AT_ONCE", 50_000)
+    monkeypatch.setattr(tokenising, "CHARACTERS_AT_ONCE", 50_000)
     many = encoder.tokenise([huge, "parcel"] * 10)
     assert max(seen) <= 50_000
     assert len(many) == 20

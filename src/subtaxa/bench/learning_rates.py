@@ -150,7 +150,16 @@ def _read(
     known: tuple[str, ...], new: tuple[str, ...], settings: Settings, encoder: Encoder, progress: Progress
 ) -> tuple[Tokens, Tokens]:
     """The tokens of both samples with the output of the frozen layers, kept for the next trial."""
-    key = known, new, settings.encoder, settings.pooling, settings.max_tokens, encoder.n_frozen_layers
+    key = (
+        known,
+        new,
+        settings.encoder,
+        settings.pooling,
+        settings.prompt,
+        settings.dimensions,
+        settings.max_tokens,
+        encoder.n_frozen_layers,
+    )
     if key not in _latest:
         _latest.clear()
         with progress.step("Reading the sample with the encoder", 2 * (len(known) + len(new))) as step:

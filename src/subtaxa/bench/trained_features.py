@@ -66,6 +66,8 @@ def _read(dataset: Dataset, settings: Settings, encoder: Encoder, progress: Prog
         dataset.test,
         settings.encoder,
         settings.pooling,
+        settings.prompt,
+        settings.dimensions,
         settings.max_tokens,
         encoder.n_frozen_layers,
     )

@@ -20,6 +20,7 @@ from subtaxa.cli import (
     demo,
     discover,
     edits,
+    encoders,
     export,
     info,
     methods,
@@ -33,7 +34,7 @@ from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
 
-COMMANDS = (discover, demo, open_app, assign, update, info, compare, export, ask, edits, name, methods, bench)
+COMMANDS = (discover, demo, open_app, assign, update, info, compare, export, ask, edits, name, methods, encoders, bench)
 
 
 class _Parser(argparse.ArgumentParser):

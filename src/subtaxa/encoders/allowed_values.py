@@ -195,6 +195,7 @@ MODULES: dict[str, Rules] = {
     "LayerNorm": {"dimension": whole(1)},
     "Dropout": {"dropout": share},
     "Normalize": _NAMES,
+    "StaticEmbedding": {},  # It has a vocabulary and weights only.
 }
 
 

@@ -20,6 +20,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from torch import Tensor
 
+from subtaxa.encoders.scripts import words_of
 from subtaxa.runtime.arrays import Floats, unit
 
 # The number of similarities that are held at once, which is 16 MB of float32.
@@ -93,11 +94,12 @@ def lexical_features(texts: Sequence[str]) -> tuple[Floats, Vocabulary | None]:
     """Unit lexical features (N, W) of the texts, and the vocabulary that computes those of new texts.
 
     This is latent semantic analysis: TF-IDF of words and of pairs of successive words, then a truncated singular value
-    decomposition. Common words are removed first, in any language, so a pair may span them. A text that shares no word
+    decomposition. Common words are removed first, in any language, so a pair may span them. In scripts without spaces,
+    a few successive characters stand for a word. A text that shares no word
     with another is a row of zeros.
     """
     texts = _beginnings(texts)
-    words = CountVectorizer(binary=True)
+    words = CountVectorizer(binary=True, tokenizer=words_of, token_pattern=None)
     try:
         often = np.asarray(words.fit_transform(texts).sum(0)).ravel()  # The number of texts that contain each word.
         common = words.get_feature_names_out()[often > COMMON * len(texts)].tolist()
@@ -118,7 +120,8 @@ def _beginnings(texts: Sequence[str]) -> list[str]:
 
 
 def _vectorizer(common: Sequence[str], **options: Any) -> TfidfVectorizer:
-    return TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), stop_words=list(common) or None, **options)
+    options |= {"tokenizer": words_of, "token_pattern": None, "stop_words": list(common) or None}
+    return TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), **options)
 
 
 def concatenated(features: Floats, lexical: Floats, weight: float) -> Floats:

@@ -61,6 +61,8 @@ def library_folder(folder: Path) -> Iterator[Path]:
             (copy.target / path).mkdir(exist_ok=True)
             if kind == "Transformer":
                 copy.transformer(path)
+            elif kind == "StaticEmbedding":
+                copy.link(path, "tokenizer.json")
             else:
                 copy.write(path, "config.json", allowed_values.MODULES[kind])
             copy.weights(path)
@@ -79,6 +81,8 @@ class _Copy:
         if not path.exists():
             return [("Transformer", "")]
         listed = _shaped(path, MODULES_SHAPE)
+        for module in listed:
+            module["path"] = "" if module["path"] == "." else module["path"]  # model2vec writes a dot.
         modules = [(check_module(path, module["type"]), module["path"]) for module in listed]
         for _, place in modules:
             if not _MODULE_FOLDER.fullmatch(place):
@@ -106,11 +110,11 @@ class _Copy:
             content = _shaped(added, {str: int})
             (self.target / place / added.name).write_text(json.dumps(content))
         for name in VOCABULARIES:
-            self._link(place, name)
+            self.link(place, name)
 
     def weights(self, place: str) -> None:
         """The weights of a module, if it has any."""
-        self._link(place, WEIGHTS)
+        self.link(place, WEIGHTS)
         index = self.source / place / INDEX
         if not index.exists():
             return
@@ -119,7 +123,7 @@ class _Copy:
             if not _SHARD.fullmatch(name) and name != WEIGHTS:
                 raise InputError(f"{str(index)!r} points outside the model folder ({name!r}): refused")
             if name != WEIGHTS:
-                self._link(place, name)
+                self.link(place, name)
         (self.target / place / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": listed}))
 
     def write(self, place: str, name: str, rules: Rules) -> None:
@@ -128,7 +132,8 @@ class _Copy:
         if path.exists():
             (self.target / place / name).write_text(json.dumps(allowed(path, _object(path), rules)))
 
-    def _link(self, place: str, name: str) -> None:
+    def link(self, place: str, name: str) -> None:
+        """Link a file that holds only data, if the source has it."""
         path = self.source / place / name
         if path.is_file():
             (self.target / place / name).symlink_to(path.resolve())

