@@ -31,7 +31,8 @@ from pathlib import Path
 # Seconds that a process may take to end after SIGTERM or Ctrl-C.
 PATIENCE = 10.0
 # Files that must equal those of the uninterrupted run.
-COMPARED = ("assignments.csv", "categories.csv", "taxonomy.json", "clusters.safetensors", "features.safetensors")
+COMPARED = ("assignments.csv", "categories.csv", "suspect_labels.csv", "taxonomy.json", "tree.json")
+COMPARED += ("tree.safetensors", "clusters.safetensors", "features.safetensors")
 
 # Modules that a run imports. They are imported once, before the forks.
 LIBRARIES = [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.corpus import planted_corpus
@@ -128,6 +129,24 @@ def test_a_misspelt_column_is_refused_before_the_run_is_loaded(
     with pytest.raises(InputError) as caught:
         assign_file(tmp_path / "no run", source, tmp_path / "out.csv", **given)
     assert message.format(source) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "column", "message"),
+    [
+        (["text", "z", "z"], pa.array(["x"]), "column 'z' occurs 2 times"),
+        (["text", "z", "y"], pa.array([b"\xff"]), "column 'z' holds bytes, which JSON cannot"),
+        (["text", "z", "y"], pa.array([[b"\xff"]]), "column 'z' holds bytes, which JSON cannot"),
+    ],
+)
+def test_a_column_that_cannot_be_written_is_refused_before_the_run_is_loaded(
+    tmp_path: Path, names: list[str], column: pa.Array, message: str
+) -> None:
+    source = tmp_path / "new.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array(["refund"]), column, column], names=names), source)
+    with pytest.raises(InputError, match=message):
+        assign_file(tmp_path / "no run", source, tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
 
 
 def test_copies_of_a_text_are_read_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from subtaxa.clustering.outliers import is_outlier
 from subtaxa.data.columns import text_and_known_label, unused_names
+from subtaxa.data.kept_columns import chosen_columns
 from subtaxa.data.readers import open_file
 from subtaxa.data.tables import ASSIGNMENT_COLUMNS, WRITABLE, Table, check_writable, write_tables
 from subtaxa.errors import InputError
@@ -92,7 +93,14 @@ class Assigner:
         )
         return dict(zip(ASSIGNMENT_COLUMNS, columns, strict=True))
 
-    def assign_table(self, table: Table, text: str, label: str | None, progress: Progress | None = None) -> Table:
+    def assign_table(
+        self,
+        table: Table,
+        text: str,
+        label: str | None,
+        progress: Progress | None = None,
+        keep: Sequence[str] | None = None,
+    ) -> Table:
         """A table with the assignment columns at its end, under names that none of its columns has.
 
         Parameters
@@ -103,6 +111,8 @@ class Assigner:
         label : str or None
             The column of known coarse labels.
         progress : Progress, optional
+        keep : sequence of str, optional
+            The columns to keep besides these two. By default all.
 
         Returns
         -------
@@ -110,6 +120,10 @@ class Assigner:
         """
         labels = None if label is None else [str(value).strip() for value in table[label]]
         found = self.assign(table[text], labels, progress)
+        if keep is not None:
+            chosen = {*chosen_columns(table.names, keep, (), "the file"), table.names.index(text)}
+            chosen |= set() if label is None else {table.names.index(label)}
+            table = table.only(sorted(chosen))
         names = unused_names(found, table.names)
         return table.with_columns({names[name]: values for name, values in found.items()})
 
@@ -121,6 +135,7 @@ def assign_file(
     *,
     text: str | None = None,
     label: str | None = None,
+    keep: Sequence[str] | None = None,
     overwrite: bool = False,
     backend: str = "torch",
     progress: Progress | None = None,
@@ -141,6 +156,8 @@ def assign_file(
         The column of the texts. If it is not given, it is found by usual names.
     label : str, optional
         A column of known coarse labels, which limit the choice of categories.
+    keep : sequence of str, optional
+        The columns to keep besides text and label. By default all.
     overwrite : bool, default=False
         Replace the output if it exists.
     backend : {"torch", "onnx-int8"}, default="torch"
@@ -175,13 +192,14 @@ def assign_file(
     ending = ".csv" if target is None else target.suffix.lower()
     reader = open_file(file)
     text, label = text_and_known_label(reader.columns, text, label, reader.name)
+    chosen_columns(reader.columns, keep, (), reader.name)  # A wrong name is refused before the model is loaded.
     tables = reader.tables(text, CHUNK_ROWS)
     first = next(tables)  # A bad file is refused before the model is loaded.
     check_writable(first, ending)
     with progress.step("Loading the run"):
         assigner = Assigner(run, backend)
     with progress.step("Assigning the texts", reader.count()) as step:
-        assigned = (assigner.assign_table(table, text, label, _PartOf(step)) for table in chain([first], tables))
+        assigned = (assigner.assign_table(t, text, label, _PartOf(step), keep) for t in chain([first], tables))
         if target is None:
             terminal = sys.stdout.buffer
             return write_tables(assigned, PrintableBytes(terminal) if sys.stdout.isatty() else terminal, ending)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from subtaxa.clustering.estimators import estimator_for
 from subtaxa.clustering.requested_number import GRANULARITIES, check
 from subtaxa.clustering.rules import rule_for
+from subtaxa.data.kept_columns import NO_COLUMNS, KeptColumns
 from subtaxa.data.texts import ONE_LABEL, CoarseTexts
 from subtaxa.errors import InputError, SettingError
 from subtaxa.fitting import fit_state
@@ -31,6 +32,7 @@ from subtaxa.taxonomy.text_reader import as_texts
 from subtaxa.training.fit_encoder import Engine, train_encoder
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -111,6 +113,8 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         The coarse labels, sorted.
     data_ : CoarseTexts
         The texts and labels that were fitted.
+    columns_ : DataFrame
+        The other columns of the texts, in the order of the texts.
     settings_ : Settings
         The settings of the fit. None of them is "auto" any more.
     history_ : list of dict
@@ -218,6 +222,7 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
     history_ = _learned(lambda state: state.history)
     timings_ = _learned(lambda state: state.timings)
     data_ = _learned(lambda state: state.data)
+    columns_: pd.DataFrame = _learned(lambda state: state.columns.to_frame())
     edits_ = _learned(lambda state: state.edits)
     encoder_ = _learned(lambda state: state.reader.encoder)
     vocabulary_ = _learned(lambda state: state.reader.vocabulary)
@@ -237,9 +242,11 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         texts: Sequence[str] | CoarseTexts,
         labels: Sequence[str] | None = None,
         *,
+        columns: pd.DataFrame | Mapping[str, Sequence[Any]] | KeptColumns | None = None,
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
         engine: Engine = train_encoder,
+        time_limit: float | None = None,
     ) -> Discovery:
         """Find the categories of texts with coarse labels.
 
@@ -249,12 +256,18 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
             The texts, or texts with their labels as `read_texts` gives them.
         labels : sequence of str, optional
             The coarse label of each text. Without them, all texts have the label "all".
+        columns : DataFrame or dict of lists, optional
+            Other columns of the texts, such as dates and channels. They are kept with the texts; nothing is learned
+            from them.
         progress : Progress, optional
             What reports progress. By default `verbose` decides.
         checkpoint : path, optional
             A folder in which training is saved and from which it continues.
         engine : callable, optional
             What trains the encoder: this process, or others (`subtaxa.engines`).
+        time_limit : float, optional
+            About how many seconds this may take. Training ends early; what it has learned by then is used. Reading the
+            texts and naming the categories take their time in any case.
 
         Returns
         -------
@@ -262,9 +275,11 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
             The fitted estimator.
         """
         data = _as_data(texts, labels)
+        kept = _as_columns(columns, len(data))
         settings = self._checked_settings()
         request = Request(self.categories, self.granularity, self.preset, self.seed)
-        self.state_ = fit_state(data, request, settings, self._progress(progress), checkpoint, engine)
+        self.state_ = fit_state(data, request, settings, self._progress(progress), checkpoint, engine, time_limit)
+        self.state_.columns = kept
         return self
 
     def fit_predict(self, X: Sequence[str], y: Sequence[str] | None = None, **options: Any) -> Ints:
@@ -359,7 +374,12 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         return assign(self._fitted_state(), as_texts(texts), labels, self._progress(progress))
 
     def update(
-        self, texts: Sequence[str], labels: Sequence[str] | None = None, progress: Progress | None = None
+        self,
+        texts: Sequence[str],
+        labels: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        *,
+        columns: pd.DataFrame | Mapping[str, Sequence[Any]] | KeptColumns | None = None,
     ) -> Update:
         """Add new texts. Categories keep their ids and names; new ones are proposed where new texts form a group.
 
@@ -373,6 +393,8 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
             The coarse label of each text.
         progress : Progress, optional
             What reports progress. By default `verbose` decides.
+        columns : DataFrame or dict of lists, optional
+            Other columns of the texts, as in `fit`. A column that is not given is empty for the new texts.
 
         Returns
         -------
@@ -381,7 +403,9 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         """
         from subtaxa.taxonomy.update import update
 
-        return update(self._fitted_state(), as_texts(texts), labels, self._progress(progress))
+        new = as_texts(texts)
+        kept = _as_columns(columns, len(new))
+        return update(self._fitted_state(), new, labels, self._progress(progress), kept)
 
     def recut(self, categories: int | Mapping[str, int] | None = None, *, finer: bool | None = None) -> Taxonomy:
         """Choose other categories from the tree of this run, without training.
@@ -556,6 +580,10 @@ coarse_weight, cluster_rule, number_estimator, plausible_loss, outlier_deviation
         rule_for(settings)
         estimator_for(settings)
         return settings
+
+
+def _as_columns(columns: pd.DataFrame | Mapping[str, Sequence[Any]] | KeptColumns | None, n: int) -> KeptColumns:
+    return NO_COLUMNS if columns is None else KeptColumns.of(columns, n)
 
 
 def _as_data(texts: Sequence[str] | CoarseTexts, labels: Sequence[str] | None) -> CoarseTexts:

@@ -5,13 +5,17 @@ N texts, P distinct ones, K categories, D dimensions, W dimensions of the words.
 
 from __future__ import annotations
 
+import textwrap
+import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
 from subtaxa.clustering.category_tree import CategoryTree
@@ -44,6 +48,9 @@ from subtaxa.training.trainer import History
 
 Number = TypeVar("Number", bound=np.generic)
 
+# The first look has one line of this many characters per label.
+WIDTH = 110
+
 
 def fit_state(
     data: CoarseTexts,
@@ -52,12 +59,27 @@ def fit_state(
     progress: Progress,
     checkpoint: str | Path | None = None,
     engine: Engine = train_encoder,
+    time_limit: float | None = None,
 ) -> FittedState:
-    """Find the categories of the texts. With a `checkpoint` folder, training is saved there and continues from it."""
+    """Find the categories of the texts. With a `checkpoint` folder, training is saved there and continues from it.
+
+    With a `time_limit` in seconds, training ends early enough for the whole to take about that long.
+    """
+    until = None if time_limit is None else time.time() + time_limit
     prepared = _prepare(data, request, settings)
     encoded = _encode(prepared, progress)
     folder = open_checkpoint(checkpoint, data, prepared.settings, vars(request))
-    trained = _train(prepared, encoded, request.seed, folder, engine, progress)
+    resumed = folder is not None and any(folder.glob("*.safetensors"))
+    look = (
+        partial(_show_first_look, prepared, encoded, request, progress) if progress.is_shown and not resumed else None
+    )
+    trained = _train(
+        prepared,
+        encoded,
+        partial(TrainingJob, seed=request.seed, folder=folder, until=until, look=look),
+        engine,
+        progress,
+    )
     found = _find_categories(prepared, trained, request, progress)
     calibrated = _calibrate(prepared, trained, found, request.seed, progress)
     reader = MemoryReader(encoded.encoder, trained.vocabulary)
@@ -163,7 +185,7 @@ class _Trained:
 
 
 def _train(
-    prepared: _Prepared, encoded: _Encoded, seed: int, folder: Path | None, engine: Engine, progress: Progress
+    prepared: _Prepared, encoded: _Encoded, job: partial[TrainingJob], engine: Engine, progress: Progress
 ) -> _Trained:
     first, kind = prepared.first, prepared.kind
     data = TrainingData(
@@ -174,8 +196,8 @@ def _train(
         lexical=torch.from_numpy(encoded.words[first]),
     )
     rows = [prepared.rows[i] for i in first.tolist()]
-    with removed_if_refused(folder), finite.with_texts(prepared.distinct_texts, rows):
-        result = engine(encoded.encoder, TrainingJob(data, prepared.settings, seed, folder, encoded.sizes), progress)
+    with removed_if_refused(job.keywords["folder"]), finite.with_texts(prepared.distinct_texts, rows):
+        result = engine(encoded.encoder, job(data, prepared.settings, sizes=encoded.sizes), progress)
     weight, vocabulary = result.lexical_weight, encoded.vocabulary
     return _Trained(
         features=concatenated(result.after.numpy()[kind], encoded.words, weight),
@@ -208,6 +230,28 @@ def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, p
         numbers = [count.chosen for count in counts]
         clusters = find_categories(forest, numbers, step.advance, rule)
         return _Found(clusters, counts, forest.category_tree, rule.cut(forest, numbers))
+
+
+def _show_first_look(
+    prepared: _Prepared, encoded: _Encoded, request: Request, progress: Progress, untrained: Tensor
+) -> None:
+    """Say which categories the untrained features lead to. Training then makes them better."""
+    if not prepared.settings.epochs:
+        return
+    features = untrained.numpy()[prepared.kind]
+    found = _find_categories(prepared, _Trained(features, features, None, []), request, progress)
+    with progress.step("Naming the first categories"):
+        reader = MemoryReader(encoded.encoder, None)
+        none = np.zeros(len(found.clusters))
+        names, labels = prepared.label_names, prepared.labels
+        first = describe(prepared.texts, features, labels, names, found.clusters, none, reader.embed).taxonomy
+    progress.say(f"A first look, before training: {len(first)} categories")
+    for label in first.parents:
+        progress.say(
+            textwrap.shorten(
+                f"{label}: {'; '.join(each.name for each in first.children(label))}", WIDTH, placeholder=" …"
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -69,18 +69,18 @@ def test_every_node_has_the_texts_below_it(tree: CategoryTree) -> None:
     assert (tree.parents < 0).sum() == tree.n_labels
 
 
-def test_heights_are_the_variance_that_a_merge_adds_and_never_fall(tree: CategoryTree) -> None:
-    """Within a label, a merge that adds less variance than one below it counts as much as that one."""
+def test_heights_are_the_cost_of_a_merge_and_never_fall(tree: CategoryTree) -> None:
+    """Within a label, a merge that costs less than one below it counts as much as that one."""
 
-    def variance(texts: frozenset[int]) -> float:
-        rows = DATA.features[sorted(texts)].astype(np.float64)
-        return float(((rows - rows.mean(0)) ** 2).sum())
+    def cost(first: frozenset[int], second: frozenset[int]) -> float:
+        apart = DATA.features[sorted(first)].mean(0) - DATA.features[sorted(second)].mean(0)
+        n, m = len(first), len(second)
+        return float((apart**2).sum()) * (n * m / (n + m)) ** 0.75
 
     slow = np.zeros(tree.n_nodes)
     for node, (first, second) in enumerate(tree.children.tolist(), tree.n_parts):
         sides = texts_of(tree, first), texts_of(tree, second)
-        added = variance(sides[0] | sides[1]) - variance(sides[0]) - variance(sides[1])
-        slow[node] = max(added, slow[first], slow[second])
+        slow[node] = max(cost(*sides), slow[first], slow[second])
     np.testing.assert_allclose(tree.heights, slow[tree.n_parts :], atol=1e-4)
     assert (np.diff(tree.heights) >= 0).all()
     assert (tree.children < np.arange(tree.n_parts, tree.n_nodes)[:, None]).all()
@@ -92,7 +92,7 @@ def test_a_merge_that_would_come_before_its_own_parts_waits_for_them() -> None:
     merges = [np.array([[0, 1], [3, 2]]), np.array([[0, 1]])]
     found = ordered_tree(features, np.arange(5), np.array([0, 0, 0, 1, 1]), merges)
     assert found.children.tolist() == [[3, 4], [0, 1], [6, 2]]
-    assert found.heights.tolist() == pytest.approx([0.125, 2.0, 2.0])
+    assert found.heights.tolist() == pytest.approx([0.25 * 0.5**0.75, 4 * 0.5**0.75, 4 * 0.5**0.75])
     assert sorted(found.cut(3).tolist()) == [2, 5, 6]
 
 

@@ -237,7 +237,7 @@ def test_numbered_names_are_read_and_unusable_ones_left_out(answer: str, names: 
 
 
 def test_fewer_than_one_at_a_time_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--together is 0" in refused(capsys, command(run, "http://localhost:1", together=0))
+    assert "--together is '0'" in refused(capsys, command(run, "http://localhost:1", together=0))
 
 
 def test_long_texts_are_cut_and_cannot_escape_the_json() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.cli.engine import check_engine_options, worker_counts
-from subtaxa.cli.options import add_engine_options, add_new_texts, add_quiet
+from subtaxa.cli.options import add_engine_options, add_keep, add_new_texts, add_quiet, columns_to_keep
 from subtaxa.engines import check_ray
 from subtaxa.errors import SettingError
 from subtaxa.runtime.terminal import say
@@ -18,11 +18,13 @@ def add_parser(commands: Any) -> None:
     command = commands.add_parser(
         "assign",
         help="assign new texts to the categories of a run",
-        description="Assign new texts to the categories of a run. Every row and column of the file is kept; columns "
-        "for the category, its label, the confidence and outliers are added. The run itself does not change.",
+        description="Assign new texts to the categories of a run. Every row of the file is kept, and every column "
+        "unless --keep names fewer; columns for the category, its label, the confidence and outliers are added. The "
+        "run itself does not change.",
         usage="subtaxa assign RUN FILE --out FILE [options]",
     )
     add_new_texts(command)
+    add_keep(command)
     command.add_argument(
         "--out", required=True, metavar="FILE", help="file to write: .csv, .tsv, .jsonl or .parquet; - prints CSV"
     )
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
     arguments = {
         "text": options.text,
         "label": options.label,
+        "keep": columns_to_keep(options.keep),
         "overwrite": options.overwrite,
         "progress": progress_for(quiet=options.quiet),
     }

@@ -22,8 +22,9 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from subtaxa.data.example import FOLDER, example_texts
+    from subtaxa.data.kept_columns import NO_COLUMNS
 
-    model = fit_run.fit_and_save(options, example_texts)
+    model = fit_run.fit_and_save(options, lambda: (example_texts(), NO_COLUMNS))
     if model is not None:
         from subtaxa.bench.scoring import score_example
 

@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from subtaxa.cli import fit_run
-from subtaxa.cli.options import add_texts_file
+from subtaxa.cli.options import add_keep, add_texts_file, columns_to_keep
 
 if TYPE_CHECKING:
+    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.data.texts import CoarseTexts
 
 DESCRIPTION = """\
@@ -37,15 +38,20 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="join labels that differ only in case, spaces or Unicode form",
     )
+    add_keep(command)
     fit_run.add_options(command, out=None)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    from subtaxa.data.kept_columns import read_columns
+    from subtaxa.data.readers import open_file
     from subtaxa.data.texts import read_texts
 
-    def read() -> CoarseTexts:
+    def read() -> tuple[CoarseTexts, KeptColumns]:
         texts = read_texts(options.file, options.text, options.label, strict=options.strict)
-        return texts.with_normalised_labels() if options.normalise_labels else texts
+        used = (texts.text_column, texts.label_column)
+        columns = read_columns(open_file(options.file), texts.rows, columns_to_keep(options.keep), used)
+        return texts.with_normalised_labels() if options.normalise_labels else texts, columns
 
     fit_run.fit_and_save(options, read)

@@ -12,7 +12,7 @@ from subtaxa.errors import SubtaxaError
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import say
 
-RESUME = " (add --resume to the same command to continue)"
+RESUME = " (add --resume to the same command to continue, or --resume --time-limit 0s to finish now)"
 STOPPED_NOTES = {
     "discover": RESUME,
     "demo": RESUME,

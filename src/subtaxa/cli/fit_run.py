@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,12 @@ from subtaxa.cli.categories_option import parse_categories
 from subtaxa.cli.engine import training_engine
 from subtaxa.cli.exits import RESUME
 from subtaxa.cli.options import add_engine_options, add_preset, add_quiet, add_settings, given_settings
+from subtaxa.runtime.durations import parse_duration
 from subtaxa.runtime.terminal import say
 from subtaxa.settings import NAMES, whole_number
 
 if TYPE_CHECKING:
+    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.data.texts import CoarseTexts
     from subtaxa.discovery import Discovery
     from subtaxa.training.fit_encoder import Engine
@@ -42,6 +45,11 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
     )
     add_preset(command)
     command.add_argument("--seed", default="0", metavar="N", help="seed; the same seed gives the same run (default: 0)")
+    command.add_argument(
+        "--time-limit",
+        metavar="TIME",
+        help="about how long the command may take, such as 60s or 5m: training ends early (default: no limit)",
+    )
     command.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     command.add_argument("--overwrite", action="store_true", help="replace an existing run in the folder")
     add_quiet(command)
@@ -49,7 +57,7 @@ def add_options(command: argparse.ArgumentParser, out: str | None) -> None:
     add_settings(command, NAMES, "settings (they override the preset)")
 
 
-def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -> Discovery | None:
+def fit_and_save(options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]]) -> Discovery | None:
     """Run the command while the folder is locked. Returns None if the run was already finished."""
     from subtaxa.runtime.folder_lock import exclusive
     from subtaxa.runtime.signals import force_exit_after_signal
@@ -59,12 +67,15 @@ def fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts]) -
         return _fit_and_save(options, read, engine)
 
 
-def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], engine: Engine) -> Discovery | None:
+def _fit_and_save(
+    options: argparse.Namespace, read: Callable[[], tuple[CoarseTexts, KeptColumns]], engine: Engine
+) -> Discovery | None:
     from subtaxa.runs import layout, staging, target
     from subtaxa.runs.checkpoint_identity import check_not_superseded
     from subtaxa.runtime.progress import progress_for
 
-    out, progress = Path(options.out), progress_for(quiet=options.quiet)
+    began, out, progress = time.monotonic(), Path(options.out), progress_for(quiet=options.quiet)
+    limit = None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit")
     staging.recover(out)
     target.check_target(out, overwrite=options.overwrite, resume=options.resume)
     staging.remove_leftovers(out)
@@ -74,9 +85,11 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
         say(f"{out} is already finished; open {out / layout.REPORT}")
         return None
     with progress.step("Reading the file"):
-        data = read()
+        data, columns = read()
     for line in data.describe():
         progress.say(line)
+    if columns:
+        progress.say("other columns: " + ", ".join(f"{name} ({kind})" for name, kind in columns.kinds.items()))
     with progress.step("Starting up"):
         from subtaxa.discovery import Discovery
 
@@ -89,7 +102,9 @@ def _fit_and_save(options: argparse.Namespace, read: Callable[[], CoarseTexts], 
     )
     if not options.resume:
         target.clear_checkpoint(out)
-    model.fit(data, progress=progress, checkpoint=out / layout.CHECKPOINT, engine=engine)
+    left = None if limit is None else limit - (time.monotonic() - began)
+    checkpoint = out / layout.CHECKPOINT
+    model.fit(data, columns=columns, progress=progress, checkpoint=checkpoint, engine=engine, time_limit=left)
     with progress.step("Writing the run"):
         model.save(out, overwrite=True, command=shlex.join(["subtaxa", *sys.argv[1:]]))
     target.clear_checkpoint(out)

@@ -12,14 +12,28 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from subtaxa import __version__
-from subtaxa.cli import ask, assign, bench, demo, discover, edits, info, methods, name, open_app, update
+from subtaxa.cli import (
+    ask,
+    assign,
+    bench,
+    compare,
+    demo,
+    discover,
+    edits,
+    export,
+    info,
+    methods,
+    name,
+    open_app,
+    update,
+)
 from subtaxa.cli.engine import check_launcher
 from subtaxa.cli.exits import failed, stopped, watch_signals
 from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
 
-COMMANDS = (discover, demo, open_app, assign, update, info, ask, edits, name, methods, bench)
+COMMANDS = (discover, demo, open_app, assign, update, info, compare, export, ask, edits, name, methods, bench)
 
 
 class _Parser(argparse.ArgumentParser):

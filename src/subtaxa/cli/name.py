@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from subtaxa.cli.old_spellings import add_old_spelling
 from subtaxa.cli.options import add_quiet, add_run_folder
 from subtaxa.runtime.terminal import say
+from subtaxa.settings import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,7 @@ def add_parser(commands: Any) -> None:
     )
     command.add_argument(
         "--together",
-        type=int,
-        default=8,
+        default="8",
         metavar="N",
         help="how many categories of a label one question names (default: %(default)s; small models need fewer)",
     )
@@ -69,12 +69,10 @@ def add_server_options(command: argparse.ArgumentParser, *, required: bool) -> N
 
 
 def run(options: argparse.Namespace) -> None:
-    from subtaxa.errors import InputError
     from subtaxa.runtime.progress import progress_for
     from subtaxa.taxonomy.chat_client import ChatServer
 
-    if options.together < 1:
-        raise InputError(f"--together is {options.together}: it must be at least 1")
+    together = whole_number(options.together, "--together", 1)
     progress = progress_for(quiet=options.quiet)
     server = ChatServer(options.endpoint, options.model, options.api_key_env)
     with progress.step("Loading the run"):
@@ -83,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
         session = EditSession(Path(options.folder))
     before = session.state.taxonomy
     unnamed = [c for c in before if not c.named and (options.rename_all or not c.namer)]
-    named = _name(session, server, unnamed, options.together, progress)
+    named = _name(session, server, unnamed, together, progress)
     say(f"{session.state.taxonomy}\n\n{_result(server, named, unnamed)}")
     if not options.rename_all and (kept := sum(bool(c.namer) for c in before)):
         say(f"already named by a model: {kept} (--rename-all names them again)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,6 +36,22 @@ def add_new_texts(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--label", metavar="COLUMN", help="column with known coarse labels; each text then gets a category of its label"
     )
+
+
+def add_keep(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--keep",
+        default="all",
+        metavar="COLUMNS",
+        help='other columns to keep: all, none, or names as in "date,channel" (default: all)',
+    )
+
+
+def columns_to_keep(keep: str) -> list[str] | None:
+    """The columns that --keep names; None means all. A name with a comma stands in double quotes."""
+    if keep.strip() == "all":
+        return None
+    return [] if keep.strip() == "none" else [name.strip() for name in next(csv.reader([keep]), [])]
 
 
 def add_engine_options(command: argparse.ArgumentParser) -> None:

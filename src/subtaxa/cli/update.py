@@ -7,11 +7,12 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtaxa.cli.options import add_new_texts, add_quiet
+from subtaxa.cli.options import add_keep, add_new_texts, add_quiet, columns_to_keep
 from subtaxa.errors import InputError
 from subtaxa.runtime.terminal import say
 
 if TYPE_CHECKING:
+    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.runtime.progress import Progress
 
 
@@ -24,6 +25,7 @@ def add_parser(commands: Any) -> None:
         usage="subtaxa update RUN FILE [options]",
     )
     add_new_texts(command)
+    add_keep(command)
     add_quiet(command)
     command.set_defaults(run=run)
 
@@ -44,12 +46,13 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
 
     command = str(reading.read_run(folder)["command"])
     with progress.step("Reading the file"):
-        texts, labels = _read(Path(options.file), options.text, options.label)
+        keep = columns_to_keep(options.keep)
+        texts, labels, columns = _read(Path(options.file), options.text, options.label, keep)
     with progress.step("Loading the run"):
         from subtaxa.discovery import Discovery
 
         model = Discovery.load(folder)
-    updated = model.update(texts, labels, progress)
+    updated = model.update(texts, labels, progress, columns=columns)
     with progress.step("Writing the run"):
         model.save(folder, overwrite=True, command=command)
     added = "1 new text" if updated.n_assigned == 1 else f"{updated.n_assigned:,} new texts"
@@ -61,20 +64,28 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
         say("To reject a proposal, merge it into another category: subtaxa merge RUN OTHER PROPOSED")
 
 
-def _read(file: Path, text: str | None, label: str | None) -> tuple[list[str], list[str] | None]:
-    """The texts of the file that are not blank, and their labels if the file has a column for them."""
+def _read(
+    file: Path, text: str | None, label: str | None, keep: list[str] | None
+) -> tuple[list[str], list[str] | None, KeptColumns]:
+    """The texts of the file that are not blank, their labels if it has a column for them, and the other columns."""
     from subtaxa.data.columns import text_and_known_label
+    from subtaxa.data.kept_columns import read_columns
     from subtaxa.data.readers import open_file
 
     texts: list[str] = []
     labels: list[str] = []
+    rows: list[int] = []
+    done = 0
     reader = open_file(file)
     text, label = text_and_known_label(reader.columns, text, label, reader.name)
     for table in reader.tables(text):
         filled = [bool(value.strip()) for value in table[text]]
         texts += compress(table[text], filled)
+        rows += compress(range(done + 1, done + len(table) + 1), filled)
+        done += len(table)
         if label is not None:
             labels += [str(value).strip() for value in compress(table[label], filled)]
     if not texts:
         raise InputError(f"{str(file)!r} contains no texts: there is nothing to add")
-    return texts, None if label is None else labels
+    columns = read_columns(reader, rows, keep, [text, *([] if label is None else [label])])
+    return texts, None if label is None else labels, columns

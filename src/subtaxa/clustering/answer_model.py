@@ -23,9 +23,8 @@ Matrix = NDArray[np.float64]
 # The log-odds that two groups are one category fall by this much if the merge of them costs e times as much.
 SLOPE = 4.0
 
-# The standard deviations of the weights: intercept, distance, size, and each label. Users differ most in how fine they
-# want their categories, which is the intercept.
-SPREADS = (2.0, 1.0, 0.7, 0.3)
+# The standard deviations of the weights: intercept, distance, size, and each label.
+SPREADS = (1.0, 1.0, 0.7, 0.3)
 
 # The share of the answers "same" about two categories, and of the answers "different" about one.
 WRONG_SAME = 0.1

@@ -2,7 +2,7 @@
 
 The parts are small clusters, about 2·√n of them for a label with n texts. They are merged two at a time until one
 cluster per label is left. Small categories are kept apart from the halves of large ones by a merge cost that gives
-sizes less weight than Ward's (`merging.py`). A cut into a given total undoes the merges that explain the most variance.
+sizes less weight than Ward's (`merging.py`). A cut into a given total undoes the costliest merges.
 
 N texts, L labels, P parts, M = P - L merges, P + M nodes, K categories, D dimensions.
 """
@@ -50,7 +50,7 @@ class CategoryTree:
     parts: Ints  # (N,) the part of each text
     part_labels: Ints  # (P,) the coarse label of each part
     children: Ints  # (M, 2) nodes
-    heights: NDArray[np.float64]  # (M,) the variance that each merge adds, made monotone
+    heights: NDArray[np.float64]  # (M,) the cost of each merge, made monotone
 
     @property
     def n_parts(self) -> int:
@@ -226,7 +226,7 @@ def build_tree(
 
 
 def ordered_tree(features: Floats, parts: Ints, part_labels: Ints, merges: Sequence[Ints]) -> CategoryTree:
-    """The tree with the merges of each label, numbered inside the label, in one order: by the variance they add.
+    """The tree with the merges of each label, numbered inside the label, in one order: by their cost.
 
     A merge never comes before one that it depends on.
     """
@@ -241,8 +241,8 @@ def ordered_tree(features: Floats, parts: Ints, part_labels: Ints, merges: Seque
     by_label = CategoryTree(parts, part_labels, children, np.zeros(len(children)))
     centres, sizes = by_label.means(features), by_label.sizes
     first, second = children.T
-    height = ((centres[first] - centres[second]) ** 2).sum(1) * sizes[first] * sizes[second]
-    height /= np.maximum(sizes[first] + sizes[second], 1)
+    factor = sizes[first] * sizes[second] / np.maximum(sizes[first] + sizes[second], 1)  # (M,)
+    height = ((centres[first] - centres[second]) ** 2).sum(1) * factor**POWER
     for i, pair in enumerate(children):
         lower = pair[pair >= total] - total
         height[i] = max(height[i], *height[lower], 0.0)

@@ -19,7 +19,7 @@ from typing import Any
 from subtaxa.data import raw_files
 from subtaxa.data.columns import text_column
 from subtaxa.data.raw_files import check_expansion, empty, encoding_of, lines_of, open_text, readable
-from subtaxa.data.tables import Table
+from subtaxa.data.tables import Table, values_of
 from subtaxa.data.values import CleanTexts, clean, is_missing, is_nested, shortened
 from subtaxa.errors import InputError
 
@@ -52,6 +52,10 @@ class Reader:
 
     def rows(self, text: str) -> Iterator[Sequence[Any]]:
         """The values of each row, all but the text as strings. A row that cannot be read is an error."""
+        raise NotImplementedError
+
+    def cells(self, chosen: Sequence[int]) -> Iterator[Sequence[Any]]:
+        """The values of some columns, given by position, of every row that `pairs` gives; None where there is none."""
         raise NotImplementedError
 
     def tables(self, text: str, size: int = CHUNK_ROWS) -> Iterator[Table]:
@@ -149,6 +153,10 @@ class CsvReader(Reader):
                 raise InputError(f"row {n} of {self.path} is a {self._ragged(row)}; remove the extra delimiters")
             yield row + [""] * (width - len(row))
 
+    def cells(self, chosen: Sequence[int]) -> Iterator[Sequence[Any]]:
+        for row in islice(self._records(), 1, None):
+            yield [row[i] if i < len(row) else None for i in chosen]
+
     def _ragged(self, row: list[str]) -> str:
         return f"ragged row ({len(row)} field{'s' * (len(row) != 1)}, expected {len(self.columns)})"
 
@@ -190,6 +198,11 @@ class JsonLinesReader(Reader):
             if row is None:
                 raise InputError(f"row {n} of {self.path} is invalid JSON; write one object per line")
             yield [row.get(name) if name == text else self._string(row.get(name)) for name in self.columns]
+
+    def cells(self, chosen: Sequence[int]) -> Iterator[Sequence[Any]]:
+        names = [self.columns[i] for i in chosen]
+        for row in self._records():
+            yield [self._string((row or {}).get(name)) for name in names]
 
     @staticmethod
     def _string(value: object) -> str:
@@ -238,6 +251,12 @@ class ParquetReader(Reader):
         with self._file() as file:
             for batch in self._batches(file, 1024, columns=[text, label]):
                 yield from zip(batch.column(text).to_pylist(), batch.column(label).to_pylist(), strict=True)
+
+    def cells(self, chosen: Sequence[int]) -> Iterator[Sequence[Any]]:
+        with self._file() as file:
+            for batch in self._batches(file, 1024):
+                batch.validate(full=True)
+                yield from zip(*(values_of(batch.column(i)) for i in chosen), strict=True)
 
     def _tables(self, text: str, size: int) -> Iterator[Table]:
         with self._file() as file:

@@ -70,7 +70,12 @@ class Table:
         return len(self.columns[0]) if self.columns else 0
 
     def __getitem__(self, name: str) -> Any:
-        return _values(self.columns[self.names.index(name)])
+        return values_of(self.columns[self.names.index(name)])
+
+    def only(self, positions: Iterable[int]) -> Table:
+        """The same rows with some of the columns."""
+        chosen = list(positions)
+        return Table(tuple(self.names[i] for i in chosen), tuple(self.columns[i] for i in chosen))
 
     def with_columns(self, more: Mapping[str, Any]) -> Table:
         """The same rows with more columns at the end."""
@@ -101,7 +106,7 @@ class CsvWriter(TableWriter):
     def write(self, table: Table) -> None:
         rows = [] if self.has_header else [tuple(map(self._cell, table.names))]
         self.has_header = True
-        rows += zip(*(map(self._cell, _values(column)) for column in table.columns), strict=True)
+        rows += zip(*(map(self._cell, values_of(column)) for column in table.columns), strict=True)
         blank = '""' if len(table.names) == 1 else ""  # A blank line would not count as a row.
         lines = "".join((self.delimiter.join(row) or blank) + "\n" for row in rows)
         self.sink.write(lines.encode("utf-8", "replace"))
@@ -125,7 +130,7 @@ class JsonLinesWriter(TableWriter):
         import json
 
         check_writable(table, ".jsonl")
-        rows = zip(*map(_values, table.columns), strict=True)
+        rows = zip(*map(values_of, table.columns), strict=True)
         lines = (json.dumps(_json(dict(zip(table.names, row, strict=True))), ensure_ascii=False) for row in rows)
         self.sink.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
@@ -195,7 +200,7 @@ def check_writable(table: Table, ending: str) -> None:
                 raise InputError(f"column {name!r} holds bytes, which JSON cannot; write a .parquet file")
 
 
-def _values(column: Any) -> Sequence[Any]:
+def values_of(column: Any) -> Sequence[Any]:
     """The values of a column as Python objects."""
     if not hasattr(column, "to_pylist"):
         return column.tolist() if hasattr(column, "tolist") else column
@@ -236,6 +241,6 @@ def _arrow(column: Any) -> Any:
 
     if isinstance(column, pa.Array):
         return column
-    values = _values(column)
+    values = values_of(column)
     array = pa.array([v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values])
     return array.cast(pa.string()) if pa.types.is_null(array.type) else array

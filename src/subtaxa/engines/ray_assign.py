@@ -11,7 +11,7 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,7 @@ class RayAssign:
         *,
         text: str | None,
         label: str | None,
+        keep: Sequence[str] | None = None,
         overwrite: bool,
         progress: Progress,
     ) -> tuple[int, int]:
@@ -76,6 +77,8 @@ class RayAssign:
 
         Returns the number of rows, and the number of partitions that an earlier run had already written.
         """
+        if keep is not None:
+            raise InputError("--keep works on one machine only: leave out --keep or --engine ray")
         partitions = plan(pattern, out, text, label)
         _open(out, _identity(run, text, label), overwrite)
         left = [partition for partition in partitions if overwrite or not partition.done()]

@@ -109,7 +109,7 @@ def _folder(job: TrainingJob) -> Iterator[Path]:
 
 
 def _portable(job: TrainingJob) -> TrainingJob:
-    """The job with absolute paths, which are valid in any working directory."""
+    """The job with absolute paths, which are valid in any working directory, without `look`."""
     encoder = Path(job.settings.encoder)
     settings = replace(job.settings, encoder=str(encoder.resolve())) if encoder.is_dir() else job.settings
-    return replace(job, settings=settings, folder=job.folder and job.folder.resolve())
+    return replace(job, settings=settings, folder=job.folder and job.folder.resolve(), look=None)

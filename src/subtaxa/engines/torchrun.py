@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.runtime import processes
@@ -21,7 +22,7 @@ def lead() -> Iterator[Engine]:
         nonlocal used
         used = True
         with processes.group():
-            processes.broadcast(lambda: job)
+            processes.broadcast(lambda: replace(job, look=None))
             return train_encoder(encoder, job, progress)
 
     try:

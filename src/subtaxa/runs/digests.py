@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.errors import InputError
-from subtaxa.runs.layout import CLUSTERS, FEATURES, MODEL, TREE, TREE_NODES, WORDS
+from subtaxa.runs.layout import CLUSTERS, COLUMNS, FEATURES, MODEL, TREE, TREE_NODES, WORDS
 from subtaxa.runs.manifest import digest_of
 
 
 def digests(
-    folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, TREE, TREE_NODES, WORDS, MODEL)
+    folder: Path, names: Iterable[str] = (CLUSTERS, FEATURES, COLUMNS, TREE, TREE_NODES, WORDS, MODEL)
 ) -> dict[str, str]:
     """The SHA-256 of each file of a run that edits never change, by its path in the folder."""
     found = (path for name in names for path in (folder / name, *sorted((folder / name).rglob("*"))))

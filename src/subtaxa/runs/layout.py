@@ -11,6 +11,7 @@ run/
   tree.json             names, keywords, examples and stability of its nodes
   clusters.safetensors  centroids, labels, confidences and the map
   features.safetensors  the features of all texts, in the order of the assignments
+  columns.parquet       the other columns of the input, if there are any
   words.safetensors     the vocabulary, if words count beside the features
   suspect_labels.csv    coarse labels that may be wrong
   edits.jsonl           the edits made since training, if there are any
@@ -33,6 +34,7 @@ TREE = "tree.safetensors"
 TREE_NODES = "tree.json"
 CLUSTERS = "clusters.safetensors"
 FEATURES = "features.safetensors"
+COLUMNS = "columns.parquet"
 WORDS = "words.safetensors"
 MODEL = "model"
 REPORT = "report.html"
@@ -59,6 +61,7 @@ ALL_FILES = frozenset(
         TREE_NODES,
         CLUSTERS,
         FEATURES,
+        COLUMNS,
         WORDS,
         MODEL,
         REPORT,

@@ -14,6 +14,7 @@ from subtaxa.data.texts import CoarseTexts
 from subtaxa.encoders.loading import check_folder
 from subtaxa.errors import InputError
 from subtaxa.runs import array_files, layout, reading
+from subtaxa.runs.column_files import read_columns
 from subtaxa.runs.digests import verify
 from subtaxa.runs.run_reader import RunReader
 from subtaxa.runs.tree_files import read_tree
@@ -45,7 +46,7 @@ def load_run(folder: Path, backend: str = "torch") -> FittedState:
 def _load(folder: Path, backend: str) -> FittedState:
     facts = reading.read_run(folder)
     check_folder(folder / layout.MODEL)
-    verify(folder, facts, layout.CLUSTERS, layout.FEATURES, layout.TREE, layout.TREE_NODES)
+    verify(folder, facts, layout.CLUSTERS, layout.FEATURES, layout.COLUMNS, layout.TREE, layout.TREE_NODES)
     state = _state_before_edits(folder, facts, backend)
     _check_consistent(state, folder)
     log = folder / layout.EDITS
@@ -87,6 +88,7 @@ def _state_before_edits(folder: Path, facts: dict[str, Any], backend: str) -> Fi
             tree=tree,
             trained=trained,
             current=trained,
+            columns=read_columns(folder, facts, len(arrays["labels"])),
             earlier_edits=read_limited(earlier, "replace") if earlier.exists() else "",
         )
     except InputError:

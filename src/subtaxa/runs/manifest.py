@@ -46,7 +46,7 @@ def digest_of_log(folder: Path) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run. A run of version 0.2 or earlier has none: its files are known by their names."""
+    """The manifest of a run. A run of version 0.1 has none: its files are known by their names."""
     path = folder / MANIFEST
     if not path.exists():
         return _without_manifest(folder)

@@ -30,6 +30,9 @@ from subtaxa.taxonomy.categories import Taxonomy
 if TYPE_CHECKING:
     from subtaxa.clustering.number_of_categories import CategoryCount
 
+# The columns of the assignments that do not hold strings.
+_NUMBERS: dict[str, type] = {"row": int, "category_id": int, "confidence": float}
+
 
 def read_run(folder: Path) -> dict[str, Any]:
     """The content of run.json, or one sentence on why the folder is not a finished run."""
@@ -88,7 +91,7 @@ def read_taxonomy(folder: Path, name: str = TAXONOMY) -> Taxonomy:
 
 
 def read_assignments(folder: Path, columns: Sequence[str] = ("row", "text", "label")) -> dict[str, list[Any]]:
-    """Some columns of the assignments: row numbers as integers, everything else as strings."""
+    """Some columns of the assignments: numbers as such, everything else as strings."""
     parquet, table = folder / f"{ASSIGNMENTS}.parquet", folder / f"{ASSIGNMENTS}.csv"
     try:
         if parquet.exists():
@@ -98,13 +101,14 @@ def read_assignments(folder: Path, columns: Sequence[str] = ("row", "text", "lab
         else:
             with table.open(encoding="utf-8", newline="") as file:
                 csv.field_size_limit(MAX_FIELD + 1)
-                rows = list(csv.DictReader(file))
-            found = {n: [int(row[n]) if n == "row" else unescape_formula(row[n]) for row in rows] for n in columns}
+                rows = [tuple(row[n] for n in columns) for row in csv.DictReader(file)]
+            cells = dict(zip(columns, zip(*rows, strict=True) if rows else ((),) * len(columns), strict=True))
+            found = {n: list(map(_NUMBERS.get(n, unescape_formula), cells[n])) for n in columns}
     except FileNotFoundError as error:
         raise InputError(f"{str(table)!r} is missing: the run folder is not complete, run discover again") from error
     except (csv.Error, KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise InputError(f"the assignments in {str(folder)!r} are damaged ({error}): run discover again") from error
-    _check_shape(parquet if parquet.exists() else table, found, {n: [int if n == "row" else str] for n in columns})
+    _check_shape(parquet if parquet.exists() else table, found, {n: [_NUMBERS.get(n, str)] for n in columns})
     return found
 
 

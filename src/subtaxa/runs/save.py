@@ -17,7 +17,7 @@ from subtaxa.data.tables import RUN_ASSIGNMENT_COLUMNS, csv_text, parquet_bytes
 from subtaxa.report.content import Content
 from subtaxa.report.page import ReportData, render_report
 from subtaxa.report.tree_content import TreeContent
-from subtaxa.runs import array_files, layout, reading, staging, target
+from subtaxa.runs import array_files, column_files, layout, reading, staging, target
 from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
@@ -25,6 +25,7 @@ from subtaxa.runs.tree_files import write_tree
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
+from subtaxa.taxonomy.category_tables import category_columns
 from subtaxa.taxonomy.edit_log import write_log
 from subtaxa.taxonomy.fitted_state import FittedState
 
@@ -50,6 +51,8 @@ def save_run(state: FittedState, folder: Path, *, overwrite: bool, command: str 
         if state.tree is not None:
             write_tree(stage, state.tree, state.trained.groups, state.trained.moved)
         array_files.write_arrays(stage / layout.FEATURES, {"features": state.features})
+        if state.columns:
+            column_files.write_columns(stage / layout.COLUMNS, state.columns)
         if state.reader.vocabulary is not None:
             array_files.write_arrays(stage / layout.WORDS, state.reader.vocabulary.arrays())
         (stage / layout.SUSPECT_LABELS).write_text(_suspects(state), encoding="utf-8", newline="")
@@ -112,6 +115,7 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
             "skipped": len(data.skipped),
             "fingerprint": fingerprint(data),
         },
+        "columns": state.columns.kinds,
         "timings": state.timings,
         "history": state.history,
         "cores": cores(),
@@ -146,15 +150,6 @@ def _arrays(state: FittedState) -> dict[str, Any]:
 def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
     """The files that show the current categories, by name."""
     taxonomy, data, of = state.taxonomy, state.data, state.taxonomy.by_id()
-    categories = {
-        "category_id": [c.id for c in taxonomy],
-        "label": [c.parent for c in taxonomy],
-        "category": [c.name for c in taxonomy],
-        "size": [c.size for c in taxonomy],
-        "stability": ["" if c.stability is None else c.stability for c in taxonomy],
-        "keywords": [", ".join(c.keywords) for c in taxonomy],
-        "examples": [" | ".join(c.examples) for c in taxonomy],
-    }
     columns = (
         data.rows,
         data.texts,
@@ -164,12 +159,12 @@ def _shown(state: FittedState, facts: dict[str, Any]) -> dict[str, bytes]:
         state.confidences,
         ["yes" if out else "no" for out in state.outliers.tolist()],
     )
-    assignments = dict(zip(RUN_ASSIGNMENT_COLUMNS, columns, strict=True))
+    assignments = dict(zip(RUN_ASSIGNMENT_COLUMNS, columns, strict=True)) | column_files.shown_columns(state.columns)
     parquet = data.source.endswith(".parquet")
     table = parquet_bytes(assignments) if parquet else csv_text(assignments).encode()
     return {
         layout.TAXONOMY: json_text(taxonomy.to_dict()).encode(),
-        layout.CATEGORIES: csv_text(categories).encode(),
+        layout.CATEGORIES: csv_text(category_columns(taxonomy)).encode(),
         f"{layout.ASSIGNMENTS}.{'parquet' if parquet else 'csv'}": table,
         layout.REPORT: render_report(report_data(state, facts)).encode(),
     }

@@ -33,6 +33,7 @@ RUN = {
         "skipped": int,
         "fingerprint": str,
     },
+    "columns?": {str: str},
     "timings": {str: float},
     "history": [{str: MEASURE}],
     "cores": (int, None),

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from subtaxa.runtime.terminal import printable
 
@@ -50,6 +50,8 @@ class Step:
 
 class Progress:
     """Shows nothing. Subclasses show the steps."""
+
+    is_shown: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.timings: dict[str, float] = {}
@@ -101,6 +103,8 @@ def _write(stream: TextIO, line: str) -> None:
 
 class LineProgress(Progress):
     """Plain lines, for pipes, logs and CI."""
+
+    is_shown = True
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
@@ -156,6 +160,8 @@ class JsonProgress(Progress):
 
 class RichProgress(Progress):
     """A live bar, for a terminal."""
+
+    is_shown = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -283,6 +283,31 @@ class Taxonomy(Sequence[Category]):
             )
         )
 
+    def to_markdown(self) -> str:
+        """Return Markdown with one section and one table for each coarse label.
+
+        Returns
+        -------
+        str
+            The Markdown. Nothing in a name or a text becomes markup.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy((Category(7, "billing", "refund", ("money",), ("I want *my* money",), 12),))
+        >>> print(taxonomy.to_markdown())
+        ## billing
+        <BLANKLINE>
+        12 texts in 1 category.
+        <BLANKLINE>
+        | id | category | texts | stability | keywords | example |
+        |---:|---|---:|---:|---|---|
+        | 7 | refund | 12 |  | money | I want \\*my\\* money |
+        <BLANKLINE>
+        """
+        from subtaxa.taxonomy.category_tables import markdown
+
+        return markdown(self)
+
     def __str__(self) -> str:
         """The taxonomy as an indented tree with counts."""
         lines: list[str] = []

@@ -18,6 +18,7 @@ from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.number_of_categories import CategoryCount
 from subtaxa.clustering.outliers import is_outlier, outlier_threshold
+from subtaxa.data.kept_columns import NO_COLUMNS, KeptColumns
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.settings import Settings
@@ -83,6 +84,7 @@ class FittedState:
     current: Categorisation  # the same with the edits applied
     edits: list[dict[str, Any]] = field(default_factory=list)
     saved_names: dict[int, str] = field(default_factory=dict)  # for edits that were logged without names (0.1)
+    columns: KeptColumns = NO_COLUMNS  # (N) the other columns of the texts, which nothing is learned from
     earlier_edits: str = ""  # the log of edits before the last update, which can no longer be undone
 
     @property

@@ -1,9 +1,10 @@
 """Questions that decide where categories end: are these two groups of texts one category?
 
 A question is about the two sides of a merge in the category tree, or about two categories that are close but not
-siblings in the tree. The answers fit a model (clustering/answer_model.py), which decides about all merges that were not
-asked about. The next question is the one whose answer is most uncertain. Two answers about the same groups that
-contradict each other are resolved by the newer one.
+siblings in the tree. The answers about merges fit a model (clustering/answer_model.py), which decides about all merges
+that were not asked about. An answer about two other categories decides about them alone: such pairs are rarely one
+category, so their answers would teach the model to divide everything. The next question is the one whose answer is most
+uncertain. Two answers about the same groups that contradict each other are resolved by the newer one.
 
 N texts, M merges, P + M nodes, D dimensions.
 """
@@ -152,7 +153,8 @@ class Questioner:
         return sum(answer.nodes == nodes for answer in self.answers)
 
     def _model(self) -> AnswerModel:
-        counted = [Answer(nodes, same) for nodes, (same, times) in self._counted().items() for _ in range(times)]
+        merges = {nodes: given for nodes, given in self._counted().items() if nodes in self.merge_of}
+        counted = [Answer(nodes, same) for nodes, (same, times) in merges.items() for _ in range(times)]
         nodes = np.array([answer.nodes for answer in counted], dtype=np.int64).reshape(-1, 2)
         same = np.array([answer.same for answer in counted], dtype=bool)
         asked = self._inputs(nodes[:, 0], nodes[:, 1])

@@ -11,6 +11,7 @@ import numpy as np
 
 from subtaxa.clustering.new_categories import new_categories
 from subtaxa.clustering.text_map import positions_among
+from subtaxa.data.kept_columns import NO_COLUMNS, KeptColumns
 from subtaxa.runtime.arrays import Ints, unit
 from subtaxa.runtime.progress import Progress
 from subtaxa.taxonomy.assignment import assign
@@ -49,7 +50,13 @@ class Update(NamedTuple):
         return self.n_assigned
 
 
-def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | None, progress: Progress) -> Update:
+def update(
+    state: FittedState,
+    texts: Sequence[str],
+    labels: Sequence[str] | None,
+    progress: Progress,
+    columns: KeptColumns = NO_COLUMNS,
+) -> Update:
     """Assign texts to the state's categories and keep them. Edits made before can no longer be undone."""
     assigned = assign(state, texts, labels, progress)
     index, features, data = assigned.category_index, assigned.features, state.data
@@ -73,6 +80,7 @@ def update(state: FittedState, texts: Sequence[str], labels: Sequence[str] | Non
         state.tree, working.groups = _extended_tree(state, state.tree, working, ids, parents)
     more = replace(data, texts=tuple(working.texts), labels=tuple(working.labels), rows=tuple(working.rows.tolist()))
     rebase(state, working, more, text_map)
+    state.columns = state.columns.extended(len(data), columns, len(texts))
     by_id = state.taxonomy.by_id()
     return Update(len(texts) - sum(map(len, new)), tuple(by_id[i] for i in ids))
 

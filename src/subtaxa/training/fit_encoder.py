@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,10 @@ from subtaxa.settings import Settings
 from subtaxa.training.memory_budget import Sizes
 from subtaxa.training.trainer import History, Trainer, Watcher, accelerator
 
+# What follows training takes about this many times as long as encoding all texts once: the texts are encoded again, and
+# the categories are found, named and drawn.
+AFTERWARDS = 3.0
+
 
 @dataclass(frozen=True)
 class TrainingJob:
@@ -28,6 +33,8 @@ class TrainingJob:
     seed: int
     folder: Path | None = None  # the folder of the checkpoint, which only the first process reads and writes
     sizes: Sizes | None = None  # sizes with which the training fits into memory
+    until: float | None = None  # when the fit should end, as `time.time` gives it
+    look: Callable[[Tensor], None] | None = None  # gets the features (N, D) before training, in the first process
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,11 @@ def train(
     progress: Progress,
     folder: Path | None = None,
     watcher: Watcher | None = None,
+    until: float | None = None,
 ) -> tuple[History, Method]:
     """Pretrain the encoder and train it with the method, in place. Return the history and the trained method.
 
-    With a `folder`, a stopped training continues from the checkpoints there.
+    With a `folder`, a stopped training continues from the checkpoints there. With `until`, it ends at that time.
     """
     chosen = method_class(settings.method)
     history: History = []
@@ -76,12 +84,12 @@ def train(
         # `schedule_length` and `untrained_share` are the method's only. Pretraining has a schedule of its own.
         stretch = pretraining.defaults.get("schedule_length", 1.0)
         adapted = settings.with_(schedule_length=stretch, untrained_share=0.0)
-        trainer = Trainer(adapted, seed, progress, folder and folder / "pretraining.safetensors")
+        trainer = Trainer(adapted, seed, progress, folder and folder / "pretraining.safetensors", until)
         name, epochs = "Pretraining on the coarse labels", settings.pretrain_epochs
         rows = trainer.run(name, pretraining(adapted), encoder, data, epochs)
         history += [{"pretraining": 1.0, **row} for row in rows]
         data = replace(data, untrained=None)  # The encoder has changed, so these features are out of date.
-    trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors")
+    trainer = Trainer(settings, seed, progress, folder and folder / "training.safetensors", until)
     method = chosen(settings)
     history += trainer.run("Training", method, encoder, data, int(settings.epochs), watcher)
     return history, method
@@ -94,11 +102,15 @@ def train_encoder(encoder: Encoder, job: TrainingJob, progress: Progress) -> Tra
     if job.sizes is not None:
         encoder.chunk_tokens = min(encoder.chunk_tokens, job.sizes.chunk)
     reserved = 0 if job.sizes is None else job.sizes.required_bytes
+    began = time.time()
     with progress.step("Encoding all texts before training", 2 * count) as step:
         tokens = encoder.cache_frozen(data.tokens, step.advance, reserved)
         before = encoder.features(tokens, advance=step.advance)
+    until = None if job.until is None else job.until - AFTERWARDS * (time.time() - began)
+    if job.look is not None:
+        job.look(before.cpu())
     data = replace(data, tokens=tokens, untrained=before)
-    history, method = train(encoder, data, job.settings, job.seed, progress, job.folder)
+    history, method = train(encoder, data, job.settings, job.seed, progress, job.folder, until=until)
     with progress.step("Encoding all texts", count) as step:
         try:
             after = encoder.features(tokens, advance=step.advance)

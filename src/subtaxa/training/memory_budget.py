@@ -1,6 +1,6 @@
 """The memory budget of a fit: how much it requires, how much is free, and how it adapts when memory is short.
 
-The constants give upper bounds. docs/explanation/reliability.md compares them with measured runs.
+The constants give upper bounds. docs/explanation/reliability.md compares them with measured fits.
 """
 
 from __future__ import annotations

@@ -60,10 +60,15 @@ class Watcher:
 
 
 class Trainer:
-    """Trains an encoder with a method. With a `file`, the state is saved there after each epoch and when stopped."""
+    """Trains an encoder with a method. With a `file`, the state is saved there after each epoch and when stopped.
 
-    def __init__(self, settings: Settings, seed: int, progress: Progress, file: Path | None = None) -> None:
-        self.settings, self.seed, self.progress, self.file = settings, seed, progress, file
+    With `until`, a time as `time.time` gives it, training ends early when that time has come.
+    """
+
+    def __init__(
+        self, settings: Settings, seed: int, progress: Progress, file: Path | None = None, until: float | None = None
+    ) -> None:
+        self.settings, self.seed, self.progress, self.file, self.until = settings, seed, progress, file, until
         self.accelerator = accelerator()
 
     def run(
@@ -98,6 +103,9 @@ class Trainer:
             step.skip(self.state.epoch * (self.steps_per_epoch + 1) + self.state.step)
             while self.state.epoch < epochs and self.state.epochs_since_best < self.settings.pretrain_patience:
                 self._epoch(interrupts, step)
+                if self._is_late():
+                    self.progress.say(f"{name} ends here: the time limit is near")
+                    break
         if self.best_weights:
             checkpoint.unpack_modules(self.modules, self.best_weights)
         if untrained:
@@ -123,6 +131,8 @@ class Trainer:
         batches = self._batches(state.epoch)
         with interrupts.shielded():
             for index in batches[state.step :]:
+                if self._is_late():
+                    break
                 try:
                     loss = self._step(index)
                 except NotFinite:
@@ -138,6 +148,10 @@ class Trainer:
             self._close_epoch(spent + time.perf_counter() - started)
             if processes.any_process(interrupts.pending is not None):
                 raise Stopped(interrupts.pending or signal.SIGTERM)
+
+    def _is_late(self) -> bool:
+        """Whether the time of this training is over, in any process."""
+        return self.until is not None and processes.any_process(time.time() >= self.until)
 
     def _step(self, index: Tensor) -> float:
         """Take one optimiser step on one batch, of which each process encodes its share, and return the loss."""
