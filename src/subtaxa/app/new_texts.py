@@ -12,8 +12,8 @@ import numpy as np
 from subtaxa.app.uploads import Uploads, own_name
 from subtaxa.app.workbench import Workbench
 from subtaxa.clustering.outliers import is_outlier
-from subtaxa.data.columns import find_column
-from subtaxa.data.readers import open_file
+from subtaxa.data.kept_columns import NO_COLUMNS
+from subtaxa.data.new_texts import read_new_texts
 from subtaxa.data.values import CleanTexts
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.report.formatting import shorten
@@ -68,11 +68,9 @@ class NewTexts:
             self._forget()
             file = self.uploads.get(upload)
             with own_name(file):
-                reader = open_file(file.path)
-                column = find_column(reader.columns, column, "text", reader.name)
-                texts = [text for table in reader.tables(column) for text in table[column] if text.strip()]
-            if not 0 < len(texts) <= MAX_TEXTS:
-                raise InputError(f"the file has {len(texts):,} texts: it must have 1 to {MAX_TEXTS:,}")
+                texts, _, self._columns = read_new_texts(file.path, column)
+            if len(texts) > MAX_TEXTS:
+                raise InputError(f"the file has more than {MAX_TEXTS:,} texts: run subtaxa update in a terminal")
             self.name, self._texts, self.state = file.name, CleanTexts(texts), "working"
             self._begun = time.monotonic()
             self._start(self._assign)
@@ -94,7 +92,7 @@ class NewTexts:
 
     def _forget(self) -> None:
         self.state, self.problem, self.name, self._begun = "none", "", "", 0.0
-        self._texts = CleanTexts()
+        self._texts, self._columns = CleanTexts(), NO_COLUMNS
         self._found: list[tuple[int, int, bool]] = []  # of each text: category, confidence in percent, outlier
         self.proposed: list[dict[str, Any]] = []
 
@@ -133,7 +131,7 @@ class NewTexts:
         with exclusive(folder, WAIT):
             command = str(reading.read_run(folder)["command"])
             state = load_run(folder)
-            updated = update(state, texts, None, Progress())
+            updated = update(state, texts, None, Progress(), self._columns)
             save_run(state, folder, overwrite=True, command=command)
         with self._lock:
             self.state = "kept"

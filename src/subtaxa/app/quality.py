@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from subtaxa.report.content import Content
 from subtaxa.report.formatting import format_percent, shorten
 from subtaxa.taxonomy.fitted_state import FittedState
 
@@ -18,10 +20,15 @@ LIKELY = 0.2
 MAX_LISTED = 8
 
 
-def quality(state: FittedState, suspects: int) -> dict[str, Any]:
-    """Facts as short sentences, and up to eight categories with the reasons to look at them first."""
-    outliers = state.outliers  # (N,)
-    return {"facts": _facts(state, int(outliers.sum()), suspects), "first": _look_first(state, outliers)}
+def quality(state: FittedState, content: Content, suspects: int) -> dict[str, Any]:
+    """Facts as short sentences, and up to eight categories with the reasons to look at them first.
+
+    `content` has what was already computed for the page.
+    """
+    return {
+        "facts": _facts(state, int(content.outliers.sum()), suspects),
+        "first": _look_first(state, content.outliers, content.confused),
+    }
 
 
 def _facts(state: FittedState, n_outliers: int, suspects: int) -> list[dict[str, str]]:
@@ -59,13 +66,13 @@ def _facts(state: FittedState, n_outliers: int, suspects: int) -> list[dict[str,
     return found
 
 
-def _look_first(state: FittedState, outliers: Any) -> list[dict[str, Any]]:
+def _look_first(state: FittedState, outliers: Any, confused: Mapping[int, Any]) -> list[dict[str, Any]]:
     """Categories that give a reason to look at them, those with the most doubtful texts first."""
     index, k = state.category_index, len(state.taxonomy)
     size = np.bincount(index, minlength=k)  # (K,)
     doubtful = np.bincount(index, weights=1 - state.confidences, minlength=k)  # (K,) expected wrong texts
     out = np.bincount(index, weights=outliers, minlength=k)  # (K,)
-    confused, names = state.confusions(1), {c.id: c.name for c in state.taxonomy}
+    names = {c.id: c.name for c in state.taxonomy}
     categories, found = list(state.taxonomy), []
     for i in np.argsort(-doubtful, kind="stable").tolist():
         category, reasons = categories[i], []
@@ -75,7 +82,7 @@ def _look_first(state: FittedState, outliers: Any) -> list[dict[str, Any]]:
             reasons.append(f"about {round(doubtful[i]):,} of {size[i]:,} texts may be elsewhere")
         if out[i] > MANY_OUTLIERS * size[i]:
             reasons.append(f"{int(out[i]):,} of {size[i]:,} texts are outliers")
-        for other, share in confused.get(category.id, ()):
+        for other, share in confused.get(category.id, ())[:1]:
             if share > LIKELY:
                 reasons.append(f"hard to tell from “\u2068{shorten(names[other], 60)}\u2069”")
         if reasons:

@@ -13,7 +13,7 @@ from subtaxa.app.across import alike_across_labels
 from subtaxa.app.quality import quality
 from subtaxa.app.shared_reader import SharedReader
 from subtaxa.errors import InputError, SubtaxaError
-from subtaxa.report.content import changing
+from subtaxa.report.content import Content, changing
 from subtaxa.report.page import render_report
 from subtaxa.runs import reading
 from subtaxa.runs.edit_session import EditSession
@@ -48,14 +48,16 @@ class Workbench:
     def page(self, *, home: bool = False) -> str:
         """The whole page, with a link to all runs if there is a page `home` that lists them."""
         with self.lock:
-            return render_report(report_data(self.current(), self.facts), live=self._more(), home=home)
+            data = report_data(self.current(), self.facts)
+            return render_report(data, live=self._more(data.content), home=home)
 
     def view(self) -> dict[str, Any]:
         """What an edit can change, for the page's scripts."""
         with self.lock:
-            return changing(report_data(self.current(), self.facts).content) | self._more()
+            content = report_data(self.current(), self.facts).content
+            return changing(content) | self._more(content)
 
-    def _more(self) -> dict[str, Any]:
+    def _more(self, content: Content) -> dict[str, Any]:
         """What the app shows besides the report: what happened, the quality in words, and what is alike."""
         active = {edit["edit"] for edit in active_edits(self.session.log)}
         log = [
@@ -66,7 +68,7 @@ class Workbench:
         return {
             "log": log,
             "redo": undone[-1]["says"] if undone else None,
-            "quality": quality(state, self.suspects),
+            "quality": quality(state, content, self.suspects),
             "across": alike_across_labels(state),
         }
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from subtaxa.cli.options import add_keep, add_new_texts, add_quiet, columns_to_keep
-from subtaxa.errors import InputError
 from subtaxa.runtime.terminal import say
 
 if TYPE_CHECKING:
-    from subtaxa.data.kept_columns import KeptColumns
     from subtaxa.runtime.progress import Progress
 
 
@@ -42,12 +39,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> None:
+    from subtaxa.data.new_texts import read_new_texts
     from subtaxa.runs import layout, reading
 
     command = str(reading.read_run(folder)["command"])
     with progress.step("Reading the file"):
         keep = columns_to_keep(options.keep)
-        texts, labels, columns = _read(Path(options.file), options.text, options.label, keep)
+        texts, labels, columns = read_new_texts(Path(options.file), options.text, options.label, keep)
     with progress.step("Loading the run"):
         from subtaxa.discovery import Discovery
 
@@ -62,30 +60,3 @@ def _update(folder: Path, options: argparse.Namespace, progress: Progress) -> No
         for c in updated.proposed:
             say(f"  {c.id}  {c.parent} / {c.name}  {c.size} texts, for example: {c.examples[0]}")
         say("To reject a proposal, merge it into another category: subtaxa merge RUN OTHER PROPOSED")
-
-
-def _read(
-    file: Path, text: str | None, label: str | None, keep: list[str] | None
-) -> tuple[list[str], list[str] | None, KeptColumns]:
-    """The texts of the file that are not blank, their labels if it has a column for them, and the other columns."""
-    from subtaxa.data.columns import text_and_known_label
-    from subtaxa.data.kept_columns import read_columns
-    from subtaxa.data.readers import open_file
-
-    texts: list[str] = []
-    labels: list[str] = []
-    rows: list[int] = []
-    done = 0
-    reader = open_file(file)
-    text, label = text_and_known_label(reader.columns, text, label, reader.name)
-    for table in reader.tables(text):
-        filled = [bool(value.strip()) for value in table[text]]
-        texts += compress(table[text], filled)
-        rows += compress(range(done + 1, done + len(table) + 1), filled)
-        done += len(table)
-        if label is not None:
-            labels += [str(value).strip() for value in compress(table[label], filled)]
-    if not texts:
-        raise InputError(f"{str(file)!r} contains no texts: there is nothing to add")
-    columns = read_columns(reader, rows, keep, [text, *([] if label is None else [label])])
-    return texts, None if label is None else labels, columns

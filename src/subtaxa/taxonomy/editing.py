@@ -69,6 +69,21 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
     label_number = {name: i for i, name in enumerate(state.coarse_labels)}
     centroids = np.stack([working.centroids[c.id] for c in taxonomy])
     clusters = Clusters(centroids, np.array([label_number[c.parent] for c in taxonomy], dtype=np.int64))
+    described: dict[str, Any] = {
+        "taxonomy": taxonomy,
+        "next_id": working.next_id,
+        "groups": working.groups,
+        "past_ids": working.ids,
+        "given_names": working.given_names,
+        "moved": working.moved,
+    }
+    old = state.current
+    if (
+        [c.id for c in old.taxonomy] == [c.id for c in taxonomy]
+        and np.array_equal(old.labels, working.category)
+        and np.array_equal(old.clusters.centroids, centroids)
+    ):  # Only names have changed, which takes no time.
+        return replace(old, **described)
     index = {c.id: i for i, c in enumerate(taxonomy)}
     assignment = np.array([index[i] for i in working.category.tolist()], dtype=np.int64)
     coarse = clusters.parents[assignment]
@@ -76,14 +91,9 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
     return Categorisation(
         labels=working.category,
         confidences=confidence_of(probability, assignment, state.calibration, coarse),
-        taxonomy=taxonomy,
         clusters=clusters,
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
-        next_id=working.next_id,
-        groups=working.groups,
-        past_ids=working.ids,
-        given_names=working.given_names,
-        moved=working.moved,
+        **described,
     )
 
 
