@@ -40,12 +40,12 @@ PROCESSORS = {
 THREADS = ("1", "2")
 
 
-def discover(texts: list[str], out: Path, categories: str, environment: dict[str, str]) -> tuple[dict, dict]:
+def discover(discovered: list[str], out: Path, categories: str, environment: dict[str, str]) -> tuple[dict, dict]:
     """One run in an environment: a part of the record, and the categories of all texts before and after `recut`."""
     kept = dict(os.environ)
     os.environ.update(environment)
     try:
-        seconds = run("discover", *texts, "--out", str(out), "--quiet")
+        seconds = run("discover", *discovered, "--out", str(out), "--quiet")
         found = {"found": column(out / "assignments.csv", "category_id")}
         run("recut", str(out), "--categories", categories, "--quiet")
     finally:
@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the authors' files (default: the built-in example)")
     parser.add_argument("--dataset", choices=DATASETS)
     parser.add_argument("--categories", default="50", help="the number of categories of `recut` (default: 50)")
+    parser.add_argument("--preset", default="default", help="the preset of `discover` (default: default)")
     parser.add_argument("--processors", nargs="+", choices=PROCESSORS, default=list(PROCESSORS))
     parser.add_argument("--threads", nargs="+", default=list(THREADS))
     parser.add_argument("--out", type=Path, help="keep the run folders here")
@@ -75,15 +76,17 @@ def main() -> None:
         for threads, processor in itertools.product(given.threads, given.processors):
             environment = PROCESSORS[processor] | {"OMP_NUM_THREADS": threads}
             key = f"{processor}, threads: {threads}"
-            runs[key], found[key] = discover(texts, folder / f"{processor}-{threads}", given.categories, environment)
+            out, arguments = folder / f"{processor}-{threads}", [*texts, "--preset", given.preset]
+            runs[key], found[key] = discover(arguments, out, given.categories, environment)
             print(time.strftime("%H:%M:%S"), key, runs[key], flush=True, file=sys.stderr)
     pairs = list(itertools.combinations(found, 2))
     agreement = {
         kind: {f"{a} | {b}": round(adjusted_rand_score(found[a][kind], found[b][kind]), 4) for a, b in pairs}
         for kind in ("found", "given")
     }
+    data = f" --dataset {given.dataset}" if given.dataset else ""
     record = {
-        "command": f"benchmarks/quality/rounding.py {given.dataset or 'example'} --categories {given.categories}",
+        "command": f"benchmarks/quality/rounding.py{data} --preset {given.preset} --categories {given.categories}",
         "runs": runs,
         "ari": agreement,
         "least_ari_at_a_given_number": min(agreement["given"].values(), default=None),
