@@ -9,7 +9,9 @@ function showSelection() {
       el(
         "p",
         { class: "note" },
-        "Each dot is a text; its colour and shape show its label. Texts that are close together are similar. Distances between texts that are far apart mean little.",
+        `Each dot is a text; its colour and shape show its ${colourName()}. `,
+        passing ? "The faint dots do not pass the filters. " : "",
+        "Texts that are close together are similar. Distances between texts that are far apart mean little.",
       ),
       el(
         "p",
