@@ -22,6 +22,7 @@ function activeView() {
 
 function showView() {
   const name = activeView();
+  if (selection?.category !== undefined && !now.categories.has(selection.category)) selection = null;
   for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== `view-${name}`;
   for (const tab of document.querySelectorAll(".tabs a")) {
     if (tab.hash === `#${name}`) {

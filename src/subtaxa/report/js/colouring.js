@@ -17,10 +17,12 @@ function colouring() {
   return { ...groups, look: (group) => groupLook(groups, group), column: focus.colour };
 }
 
+const noLook = () => ({ colour: style("--edge"), shape: "round", none: true });
+
 /** The colour and shape of a group of values; -1 is the group of those without a value. */
 function groupLook({ names, ordered, pooled }, group) {
   const last = names.length - 1;
-  if (group < 0) return { colour: style("--edge"), shape: "round", none: true };
+  if (group < 0) return noLook();
   if (ordered) return { colour: scaleColour(last ? group / last : 0.5), shape: "round" };
   return pooled && group === last ? { ...byNumber(COLOURS - 1), shape: "diamond" } : byNumber(group);
 }

@@ -86,7 +86,7 @@ function groupDots() {
   });
   groups = [...looks.values()]
     .sort((a, b) => a.layer - b.layer || a.group - b.group) // faint dots first, so that they lie below
-    .map(({ layer, group, list }) => [dotStyle(colours.look(group), layer, visible.length), list]);
+    .map(({ layer, group, list }) => [dotStyle(layer === HIDDEN ? noLook() : colours.look(group), layer, visible.length), list]);
   nameAnchors = [...now.categories.values()]
     .filter((c) => c.size && (focus.label === null || c.label === focus.label))
     .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
@@ -108,8 +108,7 @@ function dotStyle({ colour, shape, none }, layer, crowd) {
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
   }
-  const ink = layer === HIDDEN ? style("--edge") : colour;
-  return { colour: blend(ink, style("--card"), layer === CLEAR ? (none ? 0.5 : 0.9) : layer === FADED ? 0.2 : 0.16), steps, reach };
+  return { colour: blend(colour, style("--card"), layer === CLEAR ? (none ? 0.5 : 0.9) : layer === FADED ? 0.2 : 0.16), steps, reach };
 }
 
 /** One colour over another with this opacity, as a canvas pixel. */

@@ -2,7 +2,6 @@
 
 function showSelection() {
   const panel = $("selected");
-  if (selection?.category !== undefined && !now.categories.has(selection.category)) selection = null;
   if (!selection) {
     panel.replaceChildren(
       el("h3", {}, "Nothing selected"),
