@@ -178,28 +178,6 @@ def test_questions_are_answered_by_keys(reader: Reader, run: Path) -> None:
     expect(page.locator("#answered .said")).not_to_be_empty()
 
 
-def test_a_filter_stays_while_the_run_is_changed(reader: Reader, run: Path) -> None:
-    page = reader.page
-    first, second = two_siblings(run)
-    page.locator("#filter").click()
-    page.get_by_label("phone", exact=True).check()
-    half = page.locator("#filtered").inner_text()
-    reader.go("Treemap")
-    page.locator(f"#tile{first.id}").click()
-    page.locator("#other").select_option(str(second.id))
-    page.get_by_role("button", name="Merge").click()
-    expect(page.locator("#view-category dd").first).to_contain_text(f"of {first.size + second.size}")
-    expect(saved_bar(reader)).to_contain_text("Saved")
-    assert page.locator("#filtered").inner_text() == half
-    reader.go("Treemap")
-    expect(page.locator(f"#tile{second.id}")).to_have_count(0)
-    reader.go("Columns")
-    assert page.locator(".counted").first.locator("thead th").count() == 5
-    page.reload()
-    page.wait_for_selector("body[data-ready]")
-    assert page.locator("#filtered").inner_text() == half
-
-
 def test_find_by_meaning_and_more_like_this(reader: Reader) -> None:
     page = reader.page
     reader.go("Find")
