@@ -17,6 +17,11 @@ FIRST += ("test_interrupted", "test_benchmarks", "test_plugin", "test_text_map",
 FIRST += ("test_page", "test_sliders", "test_real_data")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than cores, because tests with Ray, a browser or other processes often wait."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests by their place in `FIRST`. All other files keep their order."""
     items.sort(key=lambda item: FIRST.index(item.path.stem) if item.path.stem in FIRST else len(FIRST))

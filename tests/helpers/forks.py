@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -94,6 +95,13 @@ class Fork:
     def send_signal(self, number: signal.Signals) -> None:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
+
+    def first_line(self) -> str:
+        """Wait for the first line on standard output."""
+        while b"\n" not in self.written[0]:
+            assert self.poll() is None, self.communicate()[1]
+            time.sleep(0.02)
+        return self.written[0].decode().partition("\n")[0]
 
     def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
         """Wait for the end of the process. Returns what it wrote to standard output and standard error."""
