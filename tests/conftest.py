@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers.browser import browser
 from helpers.tiny_encoder import make_tiny_encoder
+
+__all__ = ["browser"]  # One for all tests: Playwright cannot be started twice in one process.
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.

@@ -13,6 +13,7 @@ import os
 import stat
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
