@@ -14,7 +14,6 @@ from subtaxa.encoders.registry import load_encoder
 from subtaxa.errors import SettingError
 from subtaxa.methods import method_class
 from subtaxa.methods.base import Method, TrainingData
-from subtaxa.runtime import processes
 from subtaxa.runtime.finite import NotFinite
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
@@ -115,8 +114,7 @@ def train_encoder(encoder: Encoder, job: TrainingJob, progress: Progress) -> Tra
         before = encoder.features(tokens, advance=step.advance)
     until = None if job.until is None else job.until - AFTERWARDS * (time.time() - began)
     if job.look is not None:
-        with processes.alone():  # The other processes do not look, and wait for the training to begin.
-            job.look(before.cpu())
+        job.look(before.cpu())
     data = replace(data, tokens=tokens, untrained=before)
     history, method = train(encoder, data, job.settings, job.seed, progress, job.folder, until=until)
     with progress.step("Encoding all texts", count) as step:
