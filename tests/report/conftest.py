@@ -1,17 +1,15 @@
-"""One browser for all tests of the report: Playwright cannot be started twice in one process."""
+"""A run with columns, and its model, for the tests of the report."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from helpers.browser import browser
 from helpers.columned_run import columned_model, made_up_columns, with_columns
 from playwright.sync_api import expect
 
 from subtaxa.discovery import Discovery
 
-__all__ = ["browser"]
 expect.set_options(timeout=60_000)  # The machine may be busy with other tests.
 
 
