@@ -15,10 +15,10 @@ function takeSpan(chosen) {
   showColumns();
 }
 
-/** The longest window of which two fit twice into the range of the dates, or else two halves of the range. */
+/** What the reader chose, or the longest window that fits three times into the range of the dates, or else half of the range. */
 function chooseWindow(range) {
   const fitting = WINDOWS.filter((days) => 2 * days <= range);
-  const chosen = fitting.includes(span.days) ? span.days : (fitting.findLast((days) => 4 * days <= range) ?? fitting.at(-1));
+  const chosen = fitting.includes(span.days) ? span.days : (fitting.findLast((days) => 3 * days <= range) ?? fitting.at(-1));
   return { days: chosen ?? Math.max(1, Math.floor(range / 2)), fitting };
 }
 
