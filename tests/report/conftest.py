@@ -14,11 +14,12 @@ expect.set_options(timeout=60_000)  # The machine may be busy with other tests.
 
 
 @pytest.fixture(scope="session")
-def example_model() -> Discovery:
-    return Discovery.load("/tmp/appa/tiny/run")
+def example_model(tiny_encoder: str) -> Discovery:
+    return columned_model(tiny_encoder)
 
 
 @pytest.fixture(scope="session")
 def columned(example_model: Discovery, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of the built-in example with made-up columns."""
-    return with_columns(example_model, made_up_columns(example_model), tmp_path_factory.mktemp("columned") / "run")
+    columns = made_up_columns(example_model)
+    return with_columns(example_model, columns, tmp_path_factory.mktemp("columned") / "run")

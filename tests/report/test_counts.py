@@ -102,8 +102,8 @@ def test_what_is_new_grows_and_shrinks(reader: Reader, example_model: Discovery)
     rule = page.locator("#changes details")
     rule.locator("summary").click()
     assert "binomial" in rule.inner_text()
-    page.locator("#window").select_option("182")
-    expect(page.locator("#changes h3")).to_contain_text("the last 182 days against the 182 days before")
+    page.locator("#window").select_option("30")
+    expect(page.locator("#changes h3")).to_contain_text("the last 30 days against the 30 days before")
 
 
 def test_the_periods_are_those_of_the_dates(reader: Reader, frame: pd.DataFrame) -> None:
