@@ -289,14 +289,13 @@ def test_hostile_columns_run_nothing_and_can_be_filtered(
     reader.go("Columns")
     names = page.locator("#counted option").all_inner_texts()
     assert len(names) == len(HOSTILE) - 1 + 2  # without the one that is always different, with the two of the run
-    for width in (1200, 390):
-        page.set_viewport_size({"width": width, "height": 850})
-        for at in range(len(names)):
-            reader.go("Columns")
-            page.locator("#counted").select_option(f"column{at}")
-            for view in ("Columns", "Map", "Treemap", "Category"):
-                reader.go(view)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, names[at], width)
+    page.set_viewport_size({"width": 390, "height": 850})
+    for at, name in enumerate(names):
+        reader.go("Columns")
+        page.locator("#counted").select_option(f"column{at}")
+        for view in ("Columns", "Map", "Treemap", "Category"):
+            page.evaluate("(view) => (location.hash = view)", view.lower())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, (view, name)
     page.locator("#filter").click()
     assert page.locator("#facets .note").inner_text() == "Columns that cannot be chosen here: always different (texts)."
     for at, name in enumerate(names):
