@@ -9,56 +9,62 @@ from pathlib import Path
 
 import pytest
 
-from subtaxa.runtime import cores
+from subtaxa.runtime import control_groups, cores
 from subtaxa.runtime.cores import cpu_quota, share_cores
 
 
 @pytest.fixture
-def groups(tmp_path: Path) -> tuple[Path, Path]:
-    """The list of a process's groups, and a tree of groups without quotas."""
-    own = tmp_path / "own"
-    own.write_text("3:cpu:/old\n0::/shop/web\n")
-    (tmp_path / "groups" / "shop" / "web").mkdir(parents=True)
-    return own, tmp_path / "groups"
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree of control groups without quotas, in which this process is in shop/web."""
+    monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(control_groups, "OWN_GROUPS", tmp_path / "own")
+    (tmp_path / "own").write_text("4:memory:/other\n3:cpu:/old\n0::/shop/web\n")
+    for folder in ("shop/web", "other", "cpu/old"):
+        (tmp_path / "groups" / folder).mkdir(parents=True)
+    return tmp_path / "groups"
 
 
-def test_without_a_quota_there_is_no_limit(groups: tuple[Path, Path], tmp_path: Path) -> None:
-    own, tree = groups
-    assert cpu_quota(own, tree) is None
-    (tree / "shop" / "web" / "cpu.max").write_text("max 100000\n")
-    assert cpu_quota(own, tree) is None
-    assert cpu_quota(tmp_path / "none", tree) is None  # as on macOS and Windows
+def test_without_a_quota_there_is_no_limit(groups: Path) -> None:
+    assert cpu_quota() is None
+    (groups / "shop" / "web" / "cpu.max").write_text("max 100000\n")
+    (groups / "other" / "cpu.max").write_text("100000 100000\n")  # This is not the group of this process.
+    assert cpu_quota() is None
+    control_groups.OWN_GROUPS.unlink()  # as on macOS and Windows
+    assert cpu_quota() is None
 
 
 @pytest.mark.parametrize(("content", "expected"), [("200000 100000", 2), ("150000 100000", 2), ("5000 100000", 1)])
-def test_a_quota_is_rounded_up(groups: tuple[Path, Path], content: str, expected: int) -> None:
-    own, tree = groups
-    (tree / "shop" / "web" / "cpu.max").write_text(f"{content}\n")
-    assert cpu_quota(own, tree) == expected
+def test_a_quota_is_rounded_up_and_limits_the_cores(groups: Path, content: str, expected: int) -> None:
+    (groups / "shop" / "web" / "cpu.max").write_text(f"{content}\n")
+    assert cpu_quota() == expected
+    assert cores.cores() <= expected
 
 
-def test_the_smallest_quota_of_all_groups_above_counts(groups: tuple[Path, Path]) -> None:
-    own, tree = groups
-    (tree / "shop" / "web" / "cpu.max").write_text("800000 100000\n")
-    (tree / "shop" / "cpu.max").write_text("300000 100000\n")
-    (tree / "cpu.max").write_text("500000 100000\n")
-    assert cpu_quota(own, tree) == 3
-    (tree.parent / "cpu.max").write_text("100000 100000\n")  # This is outside the groups.
-    assert cpu_quota(own, tree) == 3
+def test_the_smallest_quota_of_all_groups_above_counts(groups: Path) -> None:
+    (groups / "shop" / "web" / "cpu.max").write_text("800000 100000\n")
+    (groups / "shop" / "cpu.max").write_text("300000 100000\n")
+    (groups / "cpu.max").write_text("500000 100000\n")
+    (groups.parent / "cpu.max").write_text("100000 100000\n")  # This is outside the groups.
+    assert cpu_quota() == 3
 
 
-def test_a_group_of_its_own_namespace_has_its_quota_at_the_top(groups: tuple[Path, Path]) -> None:
-    own, tree = groups
-    own.write_text("0::/\n")  # as in a container
-    (tree / "cpu.max").write_text("100000 100000\n")
-    assert cpu_quota(own, tree) == 1
+def test_a_container_has_its_quota_at_the_top(groups: Path) -> None:
+    control_groups.OWN_GROUPS.write_text("0::/\n")
+    (groups / "cpu.max").write_text("100000 100000\n")
+    assert cpu_quota() == 1
+
+
+@pytest.mark.parametrize(("quota", "expected"), [("250000", 3), ("-1", None)])
+def test_the_first_version_of_control_groups_counts_too(groups: Path, quota: str, expected: int | None) -> None:
+    (groups / "cpu" / "old" / "cpu.cfs_quota_us").write_text(f"{quota}\n")
+    (groups / "cpu" / "old" / "cpu.cfs_period_us").write_text("100000\n")
+    assert cpu_quota() == expected
 
 
 @pytest.mark.parametrize("content", ["", "many few", "100000", "100000 0"])
-def test_a_quota_that_cannot_be_read_does_not_count(groups: tuple[Path, Path], content: str) -> None:
-    own, tree = groups
-    (tree / "cpu.max").write_text(content)
-    assert cpu_quota(own, tree) is None
+def test_a_quota_that_cannot_be_read_does_not_count(groups: Path, content: str) -> None:
+    (groups / "cpu.max").write_text(content)
+    assert cpu_quota() is None
 
 
 @pytest.mark.parametrize(("quota", "more"), [(None, {}), (4, {}), (8, {}), (1, {"OMP_NUM_THREADS": "1"})])

@@ -10,8 +10,7 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-# The system's lists of control groups: the one of this process, and where the groups are mounted.
-OWN_GROUP, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+from subtaxa.runtime.control_groups import own_groups
 
 # A thread that waits for others sleeps at once. By default it keeps its core busy for a while, even if other programs
 # need that core. The variables are those of GNU's and LLVM's OpenMP and of OpenBLAS.
@@ -25,36 +24,28 @@ PATIENT = {
 
 def cores() -> int:
     """The number of cores that this process may use: those of its CPU affinity, or fewer if a quota limits it."""
-    from joblib import cpu_count  # It knows affinity, the group at the top, and cgroup v1.
+    from joblib import cpu_count  # It knows the affinity on every system, and a limit for its own kind of workers.
 
     return max(1, min(cpu_count(), cpu_quota() or cpu_count()))
 
 
-def cpu_quota(own_group: Path = OWN_GROUP, groups: Path = GROUPS) -> int | None:
-    """The number of cores that the quotas of cgroup v2 leave, rounded up, or None without a quota.
+def cpu_quota() -> int | None:
+    """The number of cores that the quotas of control groups leave, rounded up, or None without a quota.
 
-    Every group from that of the process to the top has a quota of its own, and the smallest one counts.
+    Every group from that of the process to the top can have a quota, and the smallest one counts.
     """
-    try:
-        lines = own_group.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return None
-    own = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), None)
-    if own is None:
-        return None
-    quotas = (
-        _quota(group / "cpu.max") for group in (groups / own, *(groups / own).parents) if group.is_relative_to(groups)
-    )
+    quotas = [_quota(version, group) for version, group in own_groups("cpu")]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
-def _quota(file: Path) -> int | None:
-    """The number of cores in a file such as `150000 100000`: microseconds per period, or `max`."""
+def _quota(version: int, group: Path) -> int | None:
+    """The number of cores that a group may use: microseconds per period, as in `150000 100000`."""
+    names = ("cpu.max",) if version == 2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
     try:
-        quota, period = file.read_text(encoding="utf-8").split()
-        return max(1, math.ceil(int(quota) / int(period)))
-    except (OSError, ValueError, ZeroDivisionError):  # There is no file, or no limit.
+        quota, period = (int(number) for name in names for number in (group / name).read_text().split())
+    except (OSError, ValueError):  # There is no file, or its limit is "max", which means none.
         return None
+    return max(1, math.ceil(quota / period)) if quota > 0 and period > 0 else None
 
 
 def share_cores(environment: MutableMapping[str, str] = os.environ) -> None:
