@@ -4,7 +4,7 @@
     python benchmarks/speed/growth.py 20000 200000 --labels 1 >> research/measurements/growth.jsonl
 
 The texts are synthetic: each has some words of its category and some that all texts share. The encoder is a table of
-word vectors of 384 dimensions, which takes no time, and nothing is trained. All other steps are those of a user's run.
+word vectors, which takes no time, and nothing is trained. All other steps are those of a user's run.
 The time is the processor time of the real process, so that other programs hardly matter. There is one JSON record for
 each number of texts, and one with the growth: the time divided by that of the smallest, per text.
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-CATEGORIES, OWN_WORDS, SHARED_WORDS, DIMENSIONS = 300, 5, 2000, 384
+CATEGORIES, OWN_WORDS, SHARED_WORDS = 300, 5, 2000
 # Words of a text: some of its category, the others of all.
 FROM_CATEGORY, FROM_ALL = 3, 4
 # Steps that take less than this at both ends are not compared.
@@ -45,7 +45,7 @@ def write_texts(file: Path, number: int, labels: int) -> None:
             writer.writerow([" ".join(words), f"label {category % labels}"])
 
 
-def write_encoder(folder: Path) -> None:
+def write_encoder(folder: Path, dimensions: int) -> None:
     """Write a static model with a random vector for each word."""
     import torch
     from sentence_transformers import SentenceTransformer
@@ -56,17 +56,17 @@ def write_encoder(folder: Path) -> None:
     words += [f"shared{i}" for i in range(SHARED_WORDS)]
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, "unknown"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    table = torch.randn(len(words), DIMENSIONS, generator=torch.Generator().manual_seed(0))
+    table = torch.randn(len(words), dimensions, generator=torch.Generator().manual_seed(0))
     model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=table)], device="cpu")
     model.save(str(folder), create_model_card=False)
 
 
-def discover(number: int, labels: int) -> dict[str, Any]:
+def discover(number: int, labels: int, dimensions: int) -> dict[str, Any]:
     """Processor seconds of each step of a run, and the peak memory of the process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_texts(folder / "texts.csv", number, labels)
-        write_encoder(folder / "encoder")
+        write_encoder(folder / "encoder", dimensions)
         command = [sys.executable, "-m", "subtaxa", "discover", str(folder / "texts.csv"), "--out", str(folder / "run")]
         command += ["--encoder", str(folder / "encoder"), "--epochs", "0", "--trained-layers", "0"]
         environment = os.environ | {"SUBTAXA_PROGRESS": "json"}
@@ -87,6 +87,7 @@ def discover(number: int, labels: int) -> dict[str, Any]:
     return {
         "texts": number,
         "labels": labels,
+        "dimensions": dimensions,
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
         "peak_gib": round(usage.ru_maxrss / 2**20, 2),
     }
@@ -106,10 +107,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("texts", type=int, nargs="+", help="numbers of texts, such as 20000 200000")
     parser.add_argument("--labels", type=int, default=20, help="number of coarse labels (default: 20)")
+    parser.add_argument("--dimensions", type=int, default=384, help="dimensions of the features (default: 384)")
     given = parser.parse_args()
     found = []
     for number in sorted(given.texts):
-        found.append(discover(number, given.labels))
+        found.append(discover(number, given.labels, given.dimensions))
         print(json.dumps(found[-1]), flush=True)
     if len(found) > 1:
         print(json.dumps({"labels": given.labels, "growth per text": growth(found[0], found[-1])}))

@@ -3,8 +3,8 @@
     python benchmarks/speed/speed_page.py ../shared/data
     python benchmarks/speed/speed_page.py ../shared/data --only start assign
 
-A target does not apply to a machine whose processor lacks what it needs. With `--only`, some groups of rows are measured
-again, and the others keep their value and their date. The program prints what it measured and writes
+A target does not apply to a machine whose processor lacks what it needs. With `--only`, some groups of rows are
+measured again, and the others keep their value and their date. The program prints what it measured and writes
 research/measurements/speed.json.
 """
 
