@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.special import expit, softmax
 from sklearn.cluster import KMeans
 
-from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.clusters import BLOCK, Clusters
 from subtaxa.runtime.arrays import Floats, Ints, unique_rows, unit
 
 # The number of times that each label is clustered again.
@@ -33,9 +33,6 @@ TEXTS_PER_LABEL = 2000
 
 # The largest number of texts, over all labels, that the confidence is fitted to.
 FITTED_TEXTS = 6000
-
-# The number of texts whose probabilities are computed at once.
-BLOCK = 20_000
 
 # The logarithm of the number of categories is changed by at most this much.
 NUMBER_CHANGE = 0.25

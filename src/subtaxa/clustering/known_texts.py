@@ -17,14 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.clusters import BLOCK, Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 
 # Two similarities that differ by less than this may swap their order if the texts are batched differently.
 CLOSE = 1e-4
-
-# The number of texts that are compared with all centroids at once.
-BLOCK = 20_000
 
 
 @dataclass(frozen=True)
