@@ -16,7 +16,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
+from measurement import of_children
 
 CORES = 2
 SPIN = {
@@ -60,15 +60,10 @@ def demo(epochs: int, *, spin: bool) -> dict[str, float]:
     environment = os.environ | (SPIN if spin else {}) | {"OMP_NUM_THREADS": str(CORES)}
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "subtaxa", "demo", "--quiet", "--epochs", str(epochs), "--out", folder]
-        used, started, before = _all_processors(), time.perf_counter(), _children()
+        used, started, before = _all_processors(), time.perf_counter(), of_children()
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-        wall, own = time.perf_counter() - started, _children() - before
+        wall, own = time.perf_counter() - started, of_children() - before
         return {"wall": wall, "processor": own, "others": (_all_processors() - used - own) / wall}
-
-
-def _children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _all_processors() -> float:
