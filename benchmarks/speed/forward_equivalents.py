@@ -105,15 +105,12 @@ def measure() -> list[Measurement]:
     """The example and 300 texts of it, with the default settings."""
     whole, lacks = record(), "" if cores() > 1 and psutil.cpu_percent(1.0) < BUSY else "two idle cores"
     few = record(TEXTS)
-    threads = f"{few['threads']} threads"
     how = f"{whole['texts']:,} texts, {whole['seconds']:.0f} s; a forward pass takes {whole['forward_seconds']:.1f} s"
-    unit = "forward passes"
+    unit, threads = "forward passes", f"{few['threads']} threads"
     return [
         Measurement("discover, the built-in example", whole["forward_passes"], 12, False, how, unit),
         Measurement("the same, all steps outside training", whole["outside_training"], 3, False, how, unit),
-        Measurement(
-            f"discover, {TEXTS} texts", few["seconds"], SECONDS, False, f"{few['threads']} threads", "s", lacks
-        ),
+        Measurement(f"discover, {TEXTS} texts", few["seconds"], SECONDS, False, threads, "s", lacks),
     ]
 
 
