@@ -12,14 +12,10 @@ from pathlib import Path
 
 from subtaxa.runtime.control_groups import own_groups
 
-# A thread that waits for others sleeps at once. By default it keeps its core busy for a while, even if other programs
-# need that core. The variables are those of GNU's and LLVM's OpenMP and of OpenBLAS.
-PATIENT = {
-    "OMP_WAIT_POLICY": "PASSIVE",
-    "GOMP_SPINCOUNT": "0",
-    "KMP_BLOCKTIME": "0",
-    "OPENBLAS_THREAD_TIMEOUT": "4",
-}
+# A thread that waits for others sleeps after some ten microseconds (a millisecond with LLVM). By default it keeps its
+# core busy for milliseconds, even if other programs need that core. The variables are those of GNU's OpenMP, LLVM's and
+# OpenBLAS.
+PATIENT = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1", "OPENBLAS_THREAD_TIMEOUT": "16"}
 
 
 def cores() -> int:
@@ -49,7 +45,7 @@ def _quota(version: int, group: Path) -> int | None:
 
 
 def share_cores(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Let the threads of the libraries sleep while they wait, and let them be no more than a quota allows.
+    """Let the threads of the libraries sleep when they wait, and let them be no more than a quota allows.
 
     Variables that the user has set stay as they are. Nothing changes in libraries that are already loaded.
     """
