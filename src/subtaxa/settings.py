@@ -200,7 +200,7 @@ def augment_rate_for(n_texts: int) -> float:
 
 
 def untrained_share_for(n_texts: int) -> float:
-    """A quarter, or more than half for small data sets, whose few steps of training teach the encoder less than it forgets."""
+    """A quarter, or more for small data sets, whose few steps of training teach the encoder less than it forgets."""
     return 0.6 if n_texts < FEW else 0.25
 
 
