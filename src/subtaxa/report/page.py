@@ -61,11 +61,13 @@ class ReportData:
     created: str
 
 
-def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False) -> str:
+def render_report(
+    data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False, framed: bool = False
+) -> str:
     """The whole page, safe to write as UTF-8 whatever the texts and labels contain.
 
     With `live`, it is the page of the app, with these further data: corrections go to the run at once. With `home`, it
-    has a link to the app's list of runs.
+    has a link to the app's list of runs. With `framed`, its links stay in a frame that is given the page as `srcdoc`.
     """
     is_live = live is not None
     style, scripts = _style(is_live), _scripts(is_live)
@@ -73,10 +75,11 @@ def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, ho
         data=data,
         live=is_live,
         home=home,
+        framed=framed,
         style=Markup(style),  # noqa: S704 - our own file
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
         content=Markup(as_json(data.content, live)),  # noqa: S704 - contains no <
-        policy=policy(live=is_live),
+        policy=policy(live=is_live, framed=framed),
         mean_confidence=float(data.content.confidences.mean()) if len(data.content.texts) else None,
         phases=phases(data.history),
         number_charts=list(number_charts(data.numbers)),
@@ -87,18 +90,18 @@ def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, ho
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def policy(*, live: bool = False) -> str:
+def policy(*, live: bool = False, framed: bool = False) -> str:
     """The page's security policy."""
-    return policy_for(_scripts(live), _style(live), live=live)
+    return policy_for(_scripts(live), _style(live), live=live, base="about:" if framed else "'none'")
 
 
-def policy_for(scripts: Sequence[str], style: str, *, live: bool) -> str:
+def policy_for(scripts: Sequence[str], style: str, *, live: bool, base: str = "'none'") -> str:
     """A security policy: only these scripts and this style and, in the app, requests only to the app itself."""
     allowed = " ".join(map(_digest, scripts))
     connect = "connect-src 'self'; " if live else ""
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; {connect}"
-        "base-uri 'none'; form-action 'none'"
+        f"base-uri {base}; form-action 'none'"
     )
 
 
