@@ -25,7 +25,7 @@ from subtaxa.report.content import Content, as_json
 from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, plausible
 
 # Control characters, lone surrogates and noncharacters, which an HTML file must not contain.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 SCRIPTS = (
     "dom",
     "state",
@@ -87,7 +87,7 @@ def render_report(
         choice_note=CHOICE_NOTE,
         slowest=max(map(formatting.finite_or_zero, data.timings.values()), default=0.0) or 1.0,
     )
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
+    return NOT_IN_HTML.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def policy(*, live: bool = False, framed: bool = False) -> str:
