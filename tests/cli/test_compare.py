@@ -77,7 +77,7 @@ def test_the_page_is_written_whole_and_only_on_request_again(
     assert main(["compare", *runs, "--out", str(page)]) == 0
     assert capsys.readouterr().out == f"wrote {page}\n"
     assert 'From <bdi dir="auto">a</bdi> to <bdi dir="auto">b</bdi>' in page.read_text("utf-8")
-    assert "add --overwrite" in refused(["compare", *runs, "--out", str(page)], capsys)
+    assert "add --overwrite" in refused(capsys, ["compare", *runs, "--out", str(page)])
     assert main(["compare", *runs, "--out", str(page), "--overwrite"]) == 0
 
 
