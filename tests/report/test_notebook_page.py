@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.browser import browser
 from helpers.corpus import planted_corpus
 from playwright.sync_api import expect
 
 from subtaxa.discovery import Discovery
-
-__all__ = ["browser"]
 
 PAYLOADS = ['"></iframe><script>alert(1)</script>', "&quot;><img src=x onerror=alert(1)>", "</script>&lt;b&gt;"]
 

@@ -62,13 +62,16 @@ def flows_by_label(found: Comparison) -> Iterator[Flows]:
 
 def _flows(label: str, relations: Sequence[Relation], scale: float) -> Flows:
     """Corresponding categories have the same place on both sides, so that few bands cross."""
-    left, right, flows, top = [], [], [], 0.0
+    left: list[Box] = []
+    right: list[Box] = []
+    flows: list[Flow] = []
+    top = 0.0
     for relation in relations:
-        sides = [_stacked(side, top, scale) for side in (relation.a, relation.b)]
-        left += sides[0]
-        right += sides[1]
-        flows += _bands(relation, *({box.category.id: box for box in side} for side in sides), scale)
-        top = max(box.top + box.height + GAP for side in sides for box in side)
+        before, after = _stacked(relation.a, top, scale), _stacked(relation.b, top, scale)
+        left += before
+        right += after
+        flows += _bands(relation, before, after, scale)
+        top = max(box.top + box.height + GAP for box in (*before, *after))
     return Flows(label, tuple(relations), tuple(left), tuple(right), tuple(flows), top)
 
 
@@ -80,14 +83,12 @@ def _stacked(categories: Sequence[Category], top: float, scale: float) -> list[B
     return boxes
 
 
-def _bands(relation: Relation, left: dict[int, Box], right: dict[int, Box], scale: float) -> Iterator[Flow]:
+def _bands(relation: Relation, left: Sequence[Box], right: Sequence[Box], scale: float) -> Iterator[Flow]:
     """The bands of a relation. Each begins where the one above it ends."""
-    used: dict[tuple[str, int], float] = defaultdict(float)
-    places = {i: box.top for i, box in left.items()}, {i: box.top for i, box in right.items()}
-    for a, b, texts in sorted(relation.shared, key=lambda pair: (places[0][pair[0]], places[1][pair[1]])):
+    before, after = ({box.category.id: box for box in side} for side in (left, right))
+    begin, end = ({i: box.top for i, box in side.items()} for side in (before, after))
+    for a, b, texts in sorted(relation.shared, key=lambda pair: (before[pair[0]].top, after[pair[1]].top)):
         height = max(1.0, texts * scale)
-        before, after = left[a], right[b]
-        begin, end = before.top + used["a", a], after.top + used["b", b]
-        used["a", a] += height
-        used["b", b] += height
-        yield Flow(before.category, after.category, texts, relation.kind, begin, end, height)
+        yield Flow(before[a].category, after[b].category, texts, relation.kind, begin[a], end[b], height)
+        begin[a] += height
+        end[b] += height

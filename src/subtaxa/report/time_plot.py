@@ -50,9 +50,9 @@ def plot_over_time(state: FittedState, column: str | None = None, label: str | N
             counts = np.bincount(period[index[dated] == i], minlength=len(width))
             axes.bar(begin[:-1], counts, 0.9 * width, align="edge", color=colours[parents[i]])
             axes.set_title(written(state.taxonomy[i].name), loc="left")
-            ticks = AutoDateLocator(maxticks=4)
+            ticks = AutoDateLocator(maxticks=4)  # type: ignore[no-untyped-call]
             axes.xaxis.set_major_locator(ticks)
-            axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))
+            axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=3))
         for axes in list(figure.axes)[len(shown) :]:
             axes.set_visible(False)

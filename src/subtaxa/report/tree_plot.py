@@ -23,7 +23,9 @@ def plot_tree(state: FittedState, ax: Axes | None = None) -> Figure:
     """Plot a tree of the categories of each label: the sooner two are joined, the more similar their texts are."""
     parents, centroids = state.clusters.parents, state.clusters.centroids  # (K,), (K, D)
     colours = colours_of(spots_of(state), parents, np.bincount(parents[state.category_index]))
-    categories, rows, bold = list(state.taxonomy), [], []
+    categories = list(state.taxonomy)
+    rows: list[str] = []
+    bold: list[int] = []
     with in_style():
         figure, axes = canvas(ax, 6.5, 0.7 + 0.19 * (len(categories) + len(colours)))
         for label, (name, colour) in enumerate(zip(state.coarse_labels, colours, strict=True)):
