@@ -38,6 +38,7 @@ SCRIPTS = (
     "map",
     "selection",
     "export",
+    "picture",
     "app",
 )
 # Only in the app, which serves the page together with the run.
