@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,23 @@ def served(run: Path, work: Work, *options: str) -> Any:
         async with Client(command) as client:
             return await work(client)
 
-    return asyncio.run(connect())
+    return in_a_thread(connect)
 
 
-async def asked(bench: Workbench, tool: str, arguments: dict[str, Any]) -> Any:
+def in_a_thread(work: Callable[[], Awaitable[Any]]) -> Any:
+    """The result of a coroutine. In this thread, Playwright may have a loop of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
+
+
+def asked(bench: Workbench, tool: str, arguments: dict[str, Any]) -> Any:
     """The answer of a server in this process."""
-    async with Client(agent_server(bench, allow_edits=False)) as client:
-        return await client.call_tool(tool, arguments)
+
+    async def ask() -> Any:
+        async with Client(agent_server(bench, allow_edits=False)) as client:
+            return await client.call_tool(tool, arguments)
+
+    return in_a_thread(ask)
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
@@ -145,7 +156,7 @@ def test_edits_that_were_allowed_are_in_the_log(run: Path) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_said(tool: str, arguments: dict[str, Any], says: str, bench: Workbench) -> None:
-    found = asyncio.run(asked(bench, tool, arguments))
+    found = asked(bench, tool, arguments)
     assert found.is_error
     assert says in found.content[0].text
     assert "\x1b" not in found.content[0].text
@@ -166,7 +177,7 @@ def test_a_hostile_text_is_shown_without_its_control_characters(
     bench.correct(0, {"do": "rename", "category": 0, "name": HOSTILE})
     state = bench.current()
     state.data = replace(state.data, texts=(HOSTILE,) * len(state.data))
-    found = asyncio.run(asked(bench, tool, arguments)).content[0].text
+    found = asked(bench, tool, arguments).content[0].text
     assert "ignore all rules" in found
     read = json.loads(found)
     read.pop("file", None)  # It has what the agent itself sent.
