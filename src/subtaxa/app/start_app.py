@@ -27,18 +27,6 @@ def start_app(desk: Desk) -> Starlette:
     async def page(_: Request) -> Response:
         return as_page(start_page(), [asset("start.js")], style())
 
-    def discover(sent: Any) -> dict[str, Any]:
-        desk.discover(sent["upload"], {name: sent[name] for name in jobs.ASKED})
-        return desk.view()
-
-    def resume(sent: Any) -> dict[str, Any]:
-        desk.resume(sent["key"])
-        return desk.view()
-
-    def stop(_: Any) -> dict[str, Any]:
-        desk.stop()
-        return desk.view()
-
     async def comparison(request: Request) -> Response:
         try:
             a, b = (int(request.query_params.get(name, "-1")[:9]) for name in "ab")
@@ -56,11 +44,30 @@ def start_app(desk: Desk) -> Starlette:
         else:
             await app(scope, receive, send)
 
-    endpoints = [
+    routes = [Route("/", page), Route("/compare", comparison), upload_route(desk.uploads)]
+    return Starlette(
+        routes=[*routes, *(endpoint.route() for endpoint in start_endpoints(desk)), Mount("/run/{key:int}", to_run)]
+    )
+
+
+def start_endpoints(desk: Desk) -> list[Endpoint]:
+    """The JSON interface of the start page."""
+
+    def discover(sent: Any) -> dict[str, Any]:
+        desk.discover(sent["upload"], {name: sent[name] for name in jobs.ASKED})
+        return desk.view()
+
+    def resume(sent: Any) -> dict[str, Any]:
+        desk.resume(sent["key"])
+        return desk.view()
+
+    def stop(_: Any) -> dict[str, Any]:
+        desk.stop()
+        return desk.view()
+
+    return [
         Endpoint("start", "The runs below the current folder, and the progress of the job.", lambda _: desk.view()),
         Endpoint("discover", "Find the categories of the dropped file.", discover, {"upload": int, **jobs.ASKED}),
         Endpoint("resume", "Continue a run that was stopped.", resume, {"key": int}),
         Endpoint("stop", "Stop the job. It can be continued.", stop, {}),
     ]
-    routes = [Route("/", page), Route("/compare", comparison), upload_route(desk.uploads)]
-    return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key:int}", to_run)])
