@@ -6,7 +6,6 @@ import csv
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -356,12 +355,11 @@ def test_copies_of_a_text_are_trained_on_once(quick: dict[str, object], monkeypa
     labels = [label for label in LABELS for _ in range(3)] + [LABELS[0]] * 50
     trained: list[int] = []
     real = fit_encoder.train
-
-    def train(encoder: Any, data: TrainingData, *more: Any, **named: Any) -> Any:
-        trained.append(len(data))
-        return real(encoder, data, *more, **named)
-
-    monkeypatch.setattr(fit_encoder, "train", train)
+    monkeypatch.setattr(
+        fit_encoder,
+        "train",
+        lambda encoder, data, *more, **named: trained.append(len(data)) or real(encoder, data, *more, **named),
+    )
     model = Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels)  # type: ignore[arg-type]
     assert trained == [len(set(zip(TEXTS, LABELS, strict=True)))]
     assert len(model.labels_) == len(texts) == sum(c.size for c in model.taxonomy_)
