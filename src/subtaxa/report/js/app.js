@@ -93,6 +93,7 @@ function addListeners() {
   $("categories-csv").addEventListener("click", downloadCategories);
   $("assignments-csv").addEventListener("click", downloadAssignments);
   $("undo").addEventListener("click", undo);
+  $("main").addEventListener("click", savePicture);
   addMapListeners();
   listenToTreemap();
   if ($("view-columns")) listenToColumns();

@@ -108,7 +108,7 @@ function dotStyle({ colour, shape, none }, layer, crowd) {
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
   }
-  return { colour: blend(colour, style("--card"), layer === CLEAR ? (none ? 0.5 : 0.9) : layer === FADED ? 0.2 : 0.16), steps, reach };
+  return { colour: blend(colour, style("--card"), layer === CLEAR ? (none ? 0.5 : 0.9) : layer === FADED ? 0.2 : 0.16), steps, reach, shape, radius };
 }
 
 /** One colour over another with this opacity, as a canvas pixel. */
