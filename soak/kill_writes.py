@@ -44,7 +44,11 @@ class Commands:
         texts, labels, _ = planted_corpus(8)
         for path, some in ((self.texts, slice(0, 40)), (self.more, slice(40, 48))):
             with path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([("text", "label"), *zip(texts[some], labels[some], strict=True)])
+                others = (("2026-01-01 12:30", i, ("mail", "chat")[i % 2]) for i in range(100))
+                rows = zip(texts[some], labels[some], others, strict=False)
+                csv.writer(file).writerows(
+                    [("text", "label", "when", "number", "by"), *((a, b, *c) for a, b, c in rows)]
+                )
         fixed = "--epochs 1 --pretrain-epochs 0 --batch-size 16 --neighbours 10 --categories 6 --quiet --encoder"
         self.discover = ["discover", str(self.texts), *fixed.split(), encoder, "--out"]
         self.base = folder / "base"

@@ -41,7 +41,13 @@ THREADS = ("1", "2")
 
 
 def discover(discovered: list[str], out: Path, categories: str, environment: dict[str, str]) -> tuple[dict, dict]:
-    """One run in an environment: a part of the record, and the categories of all texts before and after `recut`."""
+    """One run in an environment: a part of the record, and the categories of all texts before and after `recut`.
+
+    Both are kept next to the run folder, and read from there if they exist.
+    """
+    finished = out.with_suffix(".json")
+    if finished.exists():
+        return tuple(json.loads(finished.read_text()))
     kept = dict(os.environ)
     os.environ.update(environment)
     try:
@@ -52,7 +58,9 @@ def discover(discovered: list[str], out: Path, categories: str, environment: dic
         os.environ.clear()
         os.environ.update(kept)
     found["given"] = column(out / "assignments.csv", "category_id")
-    return {"categories": len(set(found["found"])), "seconds": seconds}, found
+    record = {"categories": len(set(found["found"])), "seconds": seconds}
+    finished.write_text(json.dumps([record, found]))
+    return record, found
 
 
 def main() -> None:
@@ -62,8 +70,8 @@ def main() -> None:
     parser.add_argument("--categories", default="50", help="the number of categories of `recut` (default: 50)")
     parser.add_argument("--preset", default="default", help="the preset of `discover` (default: default)")
     parser.add_argument("--processors", nargs="+", choices=PROCESSORS, default=list(PROCESSORS))
-    parser.add_argument("--threads", nargs="+", default=list(THREADS))
-    parser.add_argument("--out", type=Path, help="keep the run folders here")
+    parser.add_argument("--threads", nargs="+", choices=THREADS, default=list(THREADS))
+    parser.add_argument("--out", type=Path, help="keep the runs here, and use those that are here already")
     given = parser.parse_args()
     runs, found = {}, {}
     with tempfile.TemporaryDirectory() as name:
