@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +19,8 @@ from subtaxa.app.endpoints import Endpoint, as_page
 from subtaxa.app.start_page import asset, problem_page, start_page, style
 from subtaxa.app.upload_route import upload_route
 from subtaxa.errors import SubtaxaError
+
+_KEY = re.compile("[0-9]{1,9}")
 
 
 def start_app(desk: Desk) -> Starlette:
@@ -40,7 +43,8 @@ def start_app(desk: Desk) -> Starlette:
 
     async def to_run(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            app = await run_in_threadpool(desk.app_of, int(scope["path_params"]["key"]))
+            key = str(scope["path_params"]["key"])
+            app = await run_in_threadpool(desk.app_of, int(key) if _KEY.fullmatch(key) else -1)
         except SubtaxaError as error:
             await as_page(problem_page(str(error)), [], style(), HTTPStatus.NOT_FOUND)(scope, receive, send)
         else:
@@ -53,4 +57,4 @@ def start_app(desk: Desk) -> Starlette:
         Endpoint("stop", "Stop the job. It can be continued.", stop, {}),
     ]
     routes = [Route("/", page), upload_route(desk.uploads)]
-    return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key:int}", to_run)])
+    return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key}", to_run)])
