@@ -136,7 +136,7 @@ def test_a_job_that_fails_says_why_in_one_sentence(client: TestClient, tmp_path:
     client.post("/api/discover", json=asked(found["upload"], str(tmp_path / "nothing")))
     job = wait(client, "failed", "finished")
     assert job["state"] == "failed"
-    assert "nowhere" in job["problem"]
+    assert "nothing" in job["problem"]
     assert not job["problem"].startswith("subtaxa")
 
 
