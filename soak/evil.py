@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import gc
 import io
 import json
@@ -31,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, answering, forked, run  # noqa: E402
+from commands import Commands, answering, forked, run  # noqa: E402
 from mutations import Stranger  # noqa: E402
 
 COMMANDS = ("info", "assign", "update", "rename", "recut", "ask", "export", "compare", "open")
@@ -50,18 +49,12 @@ class Evil:
         self.outside.mkdir()
         for command in ("recut", "ask"):  # The log then has edits of all kinds whose numbers a stranger may change.
             run(self.commands.all()[command](self.base))
-        row, self.category = self._to_move()
-        run(["move", str(self.base), row, "--to", self.category, "--quiet"])
+        row, category = self.commands.to_move()
+        self.category = str(category)
+        run(["move", str(self.base), str(row), "--to", self.category, "--quiet"])
         for name in ("config.json", "vocab.txt", "secret", "model.safetensors"):
             (self.outside / name).write_text('{"model_type": "bert"}')
         self.stranger = Stranger(self.base, self.outside)
-
-    def _to_move(self) -> tuple[str, str]:
-        """The row of a text, and another category of its label."""
-        with (self.base / "assignments.csv").open(newline="", encoding="utf-8") as file:
-            lines = list(csv.DictReader(file))
-        pairs = ((one, other) for one in lines for other in lines if one["label"] == other["label"])
-        return next((a["row"], b["category_id"]) for a, b in pairs if a["category_id"] != b["category_id"])
 
     def trial(self, number: int, rng: random.Random) -> tuple[str, str, str]:
         """Mutate a run and use it. Returns the command, what was mutated, and what went wrong, if anything."""

@@ -27,7 +27,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, answering, forked, snapshot  # noqa: E402
+from commands import Commands, answering, forked  # noqa: E402
+from kill_writes import snapshot  # noqa: E402
 
 # What a command says if another one uses the run.
 IN_USE = "another process is at work on"
