@@ -50,7 +50,7 @@ THREADS = ("1", "2")
 def discover(discovered: list[str], out: Path, categories: str, environment: dict[str, str]) -> tuple[dict, dict]:
     """One run in an environment: a part of the record, and the categories of all texts before and after `recut`.
 
-    Both are kept next to the run folder, and read from there if they exist.
+    Both are kept next to the run folder, and read from there if they exist. A run that was stopped is continued.
     """
     finished = out.with_suffix(".json")
     if finished.exists():
@@ -58,14 +58,14 @@ def discover(discovered: list[str], out: Path, categories: str, environment: dic
     kept = dict(os.environ)
     os.environ.update(environment)
     try:
-        seconds = run("discover", *discovered, "--out", str(out), "--quiet")
+        run("discover", *discovered, "--out", str(out), "--quiet", *(["--resume"] if out.exists() else []))
         found = {"found": column(out / "assignments.csv", "category_id")}
         run("recut", str(out), "--categories", categories, "--quiet")
     finally:
         os.environ.clear()
         os.environ.update(kept)
     found["given"] = column(out / "assignments.csv", "category_id")
-    record = {"categories": len(set(found["found"])), "seconds": seconds}
+    record = {"categories": len(set(found["found"]))}
     finished.write_text(json.dumps([record, found]))
     return record, found
 
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--preset", default="default", help="the preset of `discover` (default: default)")
     parser.add_argument("--processors", nargs="+", choices=PROCESSORS, default=list(PROCESSORS))
     parser.add_argument("--threads", nargs="+", choices=THREADS, default=list(THREADS))
-    parser.add_argument("--out", type=Path, help="keep the runs here, and use those that are here already")
+    parser.add_argument("--out", type=Path, help="keep the runs here, and use or continue those that are here")
     given = parser.parse_args()
     runs, found = {}, {}
     with tempfile.TemporaryDirectory() as name:
