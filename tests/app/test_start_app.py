@@ -17,6 +17,7 @@ from subtaxa.app import jobs
 from subtaxa.app.desk import Desk
 from subtaxa.app.guard import Guard, Keys
 from subtaxa.app.start_app import start_app
+from subtaxa.cli.main import main
 from subtaxa.data.tables import csv_text
 from subtaxa.runs import layout, reading
 
@@ -213,3 +214,19 @@ def test_runs_behind_a_link_are_not_listed(client: TestClient, desk: Desk, tmp_p
 @pytest.mark.parametrize("key", ["9" * 5000, "\u0661", "-1", "1e3", "x"])
 def test_an_absurd_address_of_a_run_is_not_found(client: TestClient, key: str) -> None:
     assert client.get(f"/run/{key}/").status_code == 404
+
+
+def test_two_listed_runs_are_compared(client: TestClient, desk: Desk, saved: Path) -> None:
+    shutil.copytree(saved, desk.place / "later")
+    merged = [c["id"] for c in json.loads((saved / layout.TAXONOMY).read_text()) if c["parent"] == "money"][:2]
+    assert main(["merge", str(desk.place / "later"), *map(str, merged), "--quiet"]) == 0
+    keys = {run["folder"]: run["key"] for run in client.get("/api/start").json()["runs"]}
+    page = client.get("/compare", params={"a": keys["earlier"], "b": keys["later"]})
+    assert page.status_code == 200
+    assert 'From <bdi dir="auto">earlier</bdi> to <bdi dir="auto">later</bdi>' in page.text
+    assert 'class="kind merged"' in page.text
+    assert "script-src ;" in page.headers["content-security-policy"]
+    for wrong in ({"a": 0, "b": 99}, {"a": "x", "b": "0"}, {"a": 0}, {"a": "-1", "b": "-2"}):
+        refused = client.get("/compare", params=wrong)
+        assert refused.status_code == 404
+        assert "This run cannot be shown" in refused.text
