@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers.browser import browser
 from helpers.tiny_encoder import make_tiny_encoder
+
+__all__ = ["browser"]  # One for all tests: Playwright cannot be started twice in one process.
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.
@@ -15,6 +18,11 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if
 FIRST = ("test_ray", "test_processes", "test_resume", "test_kill", "test_extremes", "test_running", "test_main")
 FIRST += ("test_interrupted", "test_benchmarks", "test_plugin", "test_text_map", "test_wheel", "test_site")
 FIRST += ("test_page", "test_sliders", "test_real_data")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than cores, because tests with Ray, a browser or other processes often wait."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

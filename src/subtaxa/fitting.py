@@ -35,7 +35,7 @@ from subtaxa.encoders.lexical import Vocabulary, concatenated, lexical_features
 from subtaxa.encoders.tokens import Tokens
 from subtaxa.methods.base import TrainingData
 from subtaxa.runs.checkpoint_identity import open_checkpoint, removed_if_refused
-from subtaxa.runtime import finite
+from subtaxa.runtime import finite, processes
 from subtaxa.runtime.arrays import Floats, Ints, distinct
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
@@ -235,6 +235,7 @@ def _find_categories(prepared: _Prepared, trained: _Trained, request: Request, p
         return _Found(clusters, counts, forest.category_tree, rule.cut(forest, numbers))
 
 
+@processes.alone()
 def _show_first_look(
     prepared: _Prepared, encoded: _Encoded, request: Request, progress: Progress, untrained: Tensor
 ) -> None:

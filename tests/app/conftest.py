@@ -1,4 +1,4 @@
-"""A small run, the app of that run, and one browser for all tests of the app."""
+"""A small run and the app of that run."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.browser import browser
+from helpers import forks
 from helpers.corpus import planted_corpus
 from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
+from subtaxa.app import jobs
 from subtaxa.app.guard import Guard, Keys
 from subtaxa.app.run_app import run_app
 from subtaxa.app.workbench import Workbench
 from subtaxa.discovery import Discovery
-
-__all__ = ["browser"]
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=25)
 PORT = 4567
@@ -38,6 +37,12 @@ def run(saved: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def bench(run: Path) -> Workbench:
     return Workbench(run)
+
+
+@pytest.fixture
+def jobs_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the jobs of the app as forks, which saves the time of the imports."""
+    monkeypatch.setattr(jobs.subprocess, "Popen", forks.Job)
 
 
 @pytest.fixture

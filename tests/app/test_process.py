@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from helpers import forks
 
 from subtaxa.cli.main import main
 from subtaxa.discovery import Discovery
@@ -26,17 +24,9 @@ class Opened:
     """A process of `subtaxa open`, and a client with its cookie."""
 
     def __init__(self, *arguments: str, cwd: Path | None = None) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "subtaxa", "open", "--no-browser", "--quiet", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=cwd,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert self.process.stdout is not None
-        link = urlsplit(self.process.stdout.readline().strip())
-        assert link.hostname == "127.0.0.1", self.process.stderr and self.process.stderr.read()
+        self.process = forks.Fork(forks.command, "open", "--no-browser", "--quiet", *arguments, cwd=cwd)
+        link = urlsplit(self.process.first_line())
+        assert link.hostname == "127.0.0.1"
         self.address, self.port = link.netloc, int(link.port or 0)
         entrance = self.ask("GET", f"/?{link.query}")
         found = re.match(r"(subtaxa_\d+=[^;]+)", entrance.getheader("set-cookie") or "")
@@ -56,9 +46,9 @@ class Opened:
         correction = {"do": "rename", "category": state["categories"][0]["id"], "name": name}
         assert self.ask("POST", "/api/edit", {"known": known, "correction": correction}).status == 200
 
-    def end(self, number: signal.Signals) -> tuple[int, str, str]:
+    def end(self, number: signal.Signals) -> tuple[int | None, str, str]:
         self.process.send_signal(number)
-        out, error = self.process.communicate(timeout=600)
+        out, error = self.process.communicate()
         return self.process.returncode, out, error
 
 
@@ -66,8 +56,8 @@ class Opened:
 def opened(run: Path) -> Iterator[Opened]:
     opened = Opened(str(run))
     yield opened
-    opened.process.kill()
-    opened.process.communicate()
+    if opened.process.poll() is None:
+        opened.end(signal.SIGKILL)
 
 
 def test_ctrl_c_ends_it_with_everything_saved(opened: Opened, run: Path) -> None:

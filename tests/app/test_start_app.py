@@ -111,8 +111,9 @@ def test_a_job_runs_to_the_end(client: TestClient, desk: Desk, tiny_encoder: str
     assert (desk.place / "tickets" / "tickets.csv").read_bytes() == TABLE
 
 
+@pytest.mark.usefixtures("jobs_in_forks")
 def test_a_stopped_job_is_continued(client: TestClient, desk: Desk, tiny_encoder: str) -> None:
-    found = upload(client, content=csv_text(dict(zip(("text", "label"), planted_corpus(60)[:2], strict=True))).encode())
+    found = upload(client, content=csv_text(dict(zip(("text", "label"), planted_corpus(30)[:2], strict=True))).encode())
     client.post("/api/discover", json=asked(found["upload"], tiny_encoder, preset="default"))
     run = desk.place / "tickets" / "run"
     for _ in range(9000):
@@ -127,9 +128,10 @@ def test_a_stopped_job_is_continued(client: TestClient, desk: Desk, tiny_encoder
     assert listed["key"] == job["key"]
     assert client.post("/api/resume", json={"key": job["key"]}).json()["job"]["state"] == "running"
     assert wait(client, "finished", "failed")["state"] == "finished"
-    assert reading.read_run(run)["data"]["texts"] == 360
+    assert reading.read_run(run)["data"]["texts"] == 180
 
 
+@pytest.mark.usefixtures("jobs_in_forks")
 def test_a_job_that_fails_says_why_in_one_sentence(client: TestClient, tmp_path: Path) -> None:
     found = upload(client)
     client.post("/api/discover", json=asked(found["upload"], str(tmp_path / "nowhere")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ async def _parts(content: bytes) -> AsyncIterator[bytes]:
 
 
 def take(kept: Uploads, name: str, content: bytes) -> Upload:
-    return asyncio.run(kept.take(name, _parts(content)))
+    """Take a file in a thread, because a browser that is open in this one has an event loop there."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, kept.take(name, _parts(content))).result()
 
 
 @pytest.mark.parametrize(

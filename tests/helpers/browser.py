@@ -36,6 +36,18 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         opened.close()
 
 
+def serious_problems(page: Any) -> list[tuple[str, list[str]]]:
+    """What axe finds serious in light and in dark colours, as rules and elements. Colours change contrasts only."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="dark")
+    of_colours = {"runOnly": {"type": "tag", "values": ["cat.color"]}, "resultTypes": ["violations"]}
+    found += Axe().run(page, options=of_colours).response["violations"]
+    page.emulate_media(color_scheme="light")
+    return [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")]
+
+
 class Reader:
     """A reader of a report. The page must neither report an error nor request anything from the network.
 

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -95,6 +96,13 @@ class Fork:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
 
+    def first_line(self) -> str:
+        """Wait for the first line on standard output."""
+        while b"\n" not in self.written[0]:
+            assert self.poll() is None, (self.returncode, self.communicate())
+            time.sleep(0.02)
+        return self.written[0].decode().partition("\n")[0]
+
     def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
         """Wait for the end of the process. Returns what it wrote to standard output and standard error."""
         self.process.join(timeout)
@@ -104,6 +112,37 @@ class Fork:
             reader.join(timeout)
         out, error = (written.decode() for written in self.written)
         return out, error
+
+
+class Job:
+    """A fork in place of the process of `subtaxa` that the app starts with `subprocess.Popen`."""
+
+    def __init__(self, command: list[str], *, env: Mapping[str, str], **_: object) -> None:
+        assert command[:4] == [sys.executable, "-P", "-m", "subtaxa"]
+        self.fork = Fork(globals()["command"], *command[4:], env=env)
+        self.poll, self.send_signal = self.fork.poll, self.fork.send_signal
+
+    @property
+    def stderr(self) -> Iterator[str]:
+        """The lines of standard error as they are written."""
+        seen, ended = 0, False
+        while not ended:
+            ended = not self.fork.readers[1].is_alive()
+            lines = self.fork.written[1].decode().splitlines(keepends=True)
+            whole = len(lines) if ended or not lines or lines[-1].endswith("\n") else len(lines) - 1
+            yield from lines[seen:whole]
+            seen = whole
+            time.sleep(0.05)
+
+    def wait(self, timeout: float = 600.0) -> int:
+        try:
+            self.fork.communicate(timeout)
+        except TimeoutError as error:
+            raise subprocess.TimeoutExpired("subtaxa", timeout) from error
+        return self.fork.returncode or 0
+
+    def kill(self) -> None:
+        self.fork.send_signal(signal.SIGKILL)
 
 
 def run(*arguments: str, work: Callable[..., object] = command, **where: Any) -> subprocess.CompletedProcess[str]:

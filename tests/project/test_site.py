@@ -74,8 +74,8 @@ def test_the_notebooks_page_shows_code_and_output(generate: ModuleType) -> None:
 def test_every_page_is_in_the_navigation(generate: ModuleType) -> None:
     listed = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.M))
     written = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
-    generated = set(re.findall(r'^        "([\w/]+\.md)":', Path(generate.__file__ or "").read_text("utf-8"), re.M))
-    assert len(generated) == 4
+    generated = set(re.findall(r'^        "([\w/-]+\.md)":', Path(generate.__file__ or "").read_text("utf-8"), re.M))
+    assert len(generated) == 5
     assert listed == written | generated
 
 

@@ -13,6 +13,7 @@ import os
 import stat
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,16 +52,22 @@ def test_printable_removes_control_characters(text: str) -> None:
     assert printable(shown) == shown
 
 
+@cache
+def syntax() -> list[tuple[str, ast.AST]]:
+    """Every node of the syntax of the package, with the name of its file."""
+    trees = [(path, ast.parse(path.read_text("utf-8"))) for path in sorted(SOURCE.rglob("*.py"))]
+    return [(path.relative_to(SOURCE).as_posix(), node) for path, tree in trees for node in ast.walk(tree)]
+
+
 def test_only_two_modules_print() -> None:
     """Both make the text printable first, so no other module can print unsafe text."""
     found = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-            if named and not ast.unparse(node.args[0]).startswith("printable("):
-                found.append(f"{path.name}:{node.lineno}")
-            elif named:
-                assert path.name in ("terminal.py", "progress.py")
+    for name, node in syntax():
+        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+        if named and not ast.unparse(node.args[0]).startswith("printable("):
+            found.append(f"{name}:{node.lineno}")
+        elif named:
+            assert name in ("runtime/terminal.py", "runtime/progress.py")
     assert found == []
 
 
@@ -176,15 +183,17 @@ def test_single_files_follow_the_umask(tmp_path: Path, umask: int) -> None:
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o666 & ~umask
 
 
+# Modules with which a program opens connections or waits for them.
+CONNECTING = {"socket", "ssl", "http.client", "http.server", "urllib.request", "requests", "httpx", "aiohttp"}
+
+
 def test_there_is_no_telemetry() -> None:
-    """Only `subtaxa name`, which asks a language model, can open a connection."""
+    """Only `subtaxa name` and `ask`, which ask a language model, and the app, which listens, have a connection."""
     found = set()
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if any(
-                name.partition(".")[0] in {"socket", "urllib", "http", "requests", "httpx", "ssl"} for name in names
-            ):
-                found.add(path.name)
-    assert found == {"chat_client.py"}
+    for name, node in syntax():
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{each.name}" for each in node.names)]
+        if CONNECTING & {*names, *(each.partition(".")[0] for each in names)}:
+            found.add(name)
+    assert found == {"taxonomy/chat_client.py", "app/server.py"}

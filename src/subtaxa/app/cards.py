@@ -51,7 +51,7 @@ class Cards:
             self.bench.check(known)
             asking, asked = self._current_asking(), self.asked
             if asked is None or list(asked.nodes) != nodes:
-                raise ConflictError("another question is on the table now, so nothing was changed: answer that one")
+                raise ConflictError("another question is being asked now, so nothing was changed: answer that one")
             edit = asking.answer(asked, same)
             if edit is None:
                 self._skipped.add(asked.nodes)

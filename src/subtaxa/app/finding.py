@@ -22,7 +22,7 @@ def find_sentence(bench: Workbench, sentence: str) -> dict[str, Any]:
     """The texts and categories nearest to a sentence. The encoder is loaded at the first call."""
     query = clean(sentence).strip()[:MAX_QUERY]
     if not query:
-        raise InputError("the sentence is empty: type what you look for")
+        raise InputError("the sentence is empty: type what you are looking for")
     features = bench.current().reader.embed([query])[0]  # (D,)
     return _nearest(bench.current(), features)
 

@@ -67,7 +67,7 @@ class Uploads:
     def get(self, number: int) -> Upload:
         """The file with this number, which must be the last one."""
         if self.last is None or self.last.number != number:
-            raise InputError("another file was dropped since: choose its columns, or drop this one again")
+            raise InputError("another file has been dropped since then: choose its columns, or drop this one again")
         return self.last
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ def add_parser(commands: Any) -> None:
     )
     command.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
     command.add_argument(
-        "--backend", default="torch", metavar="NAME", help=f"{either(BACKENDS)} (default: torch); how texts are encoded"
+        "--backend", default="torch", metavar="NAME", help=f"how texts are encoded: {either(BACKENDS)} (default: torch)"
     )
     add_quiet(command)
     add_engine_options(command)

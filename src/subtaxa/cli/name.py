@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from subtaxa.taxonomy.chat_client import ChatServer
 
 DESCRIPTION = """\
-Let a language model name the categories of a run. The server you give, and no other, receives the name of a label, for
-each of its categories the present name, the keywords and up to 5 of its texts (the examples of categories.csv, at most
-300 characters each), and the names of up to 50 other categories of the label. Categories of a label are named together,
-so that their names differ; those without a usable answer are asked for one by one. Names given by a person and all
-keywords are kept. Each name is saved at once. If the command is stopped, run it again to name the remaining categories;
-undo removes the last name."""
+Let a language model name the categories of a run. Only the server you give receives anything: the name of each label;
+the current name, the keywords and up to 5 texts of each category (its examples in categories.csv, at most 300
+characters each); and the names of up to 50 other categories of the label. The categories of a label are named together,
+so that their names differ. If the answer for a category cannot be used, the model is asked again about that category
+alone. Names given by a person are kept, and so are all keywords. Each name is saved at once. If the command is stopped,
+run it again to name the remaining categories. `subtaxa undo` removes the last name."""
 
 
 def add_parser(commands: Any) -> None:
@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
         "--together",
         default="8",
         metavar="N",
-        help="how many categories of a label one question names (default: %(default)s; small models need fewer)",
+        help="number of categories in one question (default: %(default)s; small models need fewer)",
     )
     add_old_spelling(command, "--key-variable", "--api-key-env")
     add_old_spelling(command, "--again", "--rename-all", flag=True)

@@ -104,8 +104,8 @@ class Tokeniser:
         n_after = next((i for i, mark in enumerate(reversed(special)) if not mark), len(row))
         if len(row) >= self.max_tokens:
             raise SettingError(
-                f"the prompt {self.prompt[:40]!r} has as many tokens as the encoder reads of a text "
-                f"({self.max_tokens}): use a shorter prompt or a larger max_tokens"
+                f"the prompt {self.prompt[:40]!r} fills all {self.max_tokens} tokens that the encoder reads of a text: "
+                "use a shorter prompt or a larger max_tokens"
             )
         return row[: len(row) - n_after]
 
@@ -143,13 +143,13 @@ def set_prompt(pipeline: Any, prompt: str) -> None:
     elif prompt[-1].isalnum():
         have = f"the encoder has the prompts {', '.join(sorted(known))}" if known else "the encoder has no prompts"
         raise SettingError(
-            f'prompt is {prompt[:40]!r}: {have}; a text to put before every text ends as in "query: ", and "" is none'
+            f'prompt is {prompt[:40]!r}: {have}; end a text of your own as in "query: ", or use "" for no prompt'
         )
     else:
         pipeline.prompts[OWN_PROMPT] = prompt
         pipeline.default_prompt_name = OWN_PROMPT
     if pipeline.default_prompt_name and not all(getattr(module, "include_prompt", True) for module in pipeline):
-        raise SettingError('the encoder pools without its prompt, which subtaxa does not do: use prompt ""')
+        raise SettingError('the encoder leaves its prompt out of the pooling, which subtaxa cannot do: use prompt ""')
 
 
 def limit_length(pipeline: Any, max_tokens: int | None) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ from torch import distributed as dist
 from subtaxa.runtime.launcher import started_by_launcher
 
 Item = TypeVar("Item")
+
+_ALONE = ContextVar("alone", default=False)
 
 # How long the other processes wait while the first one reads all texts. A process that died is noticed at once.
 TIMEOUT = timedelta(days=2)
@@ -43,14 +46,28 @@ def group() -> Iterator[None]:
         dist.destroy_process_group()
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """A block that only this process runs. Nothing in it waits for the other processes."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
+def _connected() -> bool:
+    return dist.is_initialized() and not _ALONE.get()
+
+
 def world_size() -> int:
     """The number of processes that are connected, or 1."""
-    return dist.get_world_size() if dist.is_initialized() else 1
+    return dist.get_world_size() if _connected() else 1
 
 
 def rank() -> int:
     """The number of this process, from 0."""
-    return dist.get_rank() if dist.is_initialized() else 0
+    return dist.get_rank() if _connected() else 0
 
 
 def shard(items: Sequence[Item]) -> Sequence[Item]:

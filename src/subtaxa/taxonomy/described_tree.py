@@ -57,7 +57,7 @@ class DescribedTree:
             self.label_of([left]) != self.label_of([right])
             or np.isin(self.tree.parts_of(left), self.tree.parts_of(right)).any()
         ):
-            raise InputError("an answer is about two nodes of which one contains the other, or of two labels")
+            raise InputError("an answer is about two nodes that overlap or have different labels: correct or delete it")
 
     def canonical(self, groups: Iterable[Group]) -> Group:
         """The fewest nodes that have the parts of all groups."""
