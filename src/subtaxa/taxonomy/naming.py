@@ -42,7 +42,7 @@ MIN_BORDER, CERTAIN = 0.4, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 and the example (research/notebook.md).
 CONFUSION, TEMPERATURE = 0.6, 0.1
 FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
-ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.07, 0.01, 0.035, 0.06, 0.05
+ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.12, 0.01, 0.035, 0.06, 0.05
 # Added to shares, so that phrases absent from a competitor can be compared.
 SMOOTH = 0.01
 
