@@ -11,10 +11,13 @@ from helpers.corpus import planted_corpus
 from helpers.planted import LargestTensor, blobs, same_partition, unit_tensor
 from sklearn.metrics import adjusted_rand_score
 
-from subtaxa.clustering import calibration, filters, neighbours, text_map, ward_tree
+from subtaxa.clustering import calibration, filters, kmeans, known_texts, neighbours, text_map, ward_tree
+from subtaxa.clustering import clusters as clusters_module
 from subtaxa.clustering import forest as forest_module
-from subtaxa.clustering.calibration import UNCALIBRATED, probabilities
+from subtaxa.clustering.calibration import UNCALIBRATED, confidences_within, probabilities
 from subtaxa.clustering.forest import Forest
+from subtaxa.clustering.kmeans import spherical_kmeans
+from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.neighbours import retrieve, retrieve_within
 from subtaxa.clustering.number_of_categories import numbers_per_label
 from subtaxa.clustering.rules import cluster
@@ -118,13 +121,30 @@ def test_a_sample_of_the_texts_gives_the_same_number(sizes: list[list[int]], mon
     assert [choice.chosen for choice in numbers_per_label(forest)] == [len(label) for label in sizes]
 
 
-def test_probabilities_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = blobs([[30, 20], [25]])
+def test_centroids_are_compared_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = blobs([[30, 20], [25]], spread=0.5)
     clusters = cluster(data.features, data.labels, 3)
-    for labels in (None, data.labels):
-        whole = probabilities(data.features, clusters, UNCALIBRATED, labels)
-        monkeypatch.setattr(calibration, "BLOCK", 7)
-        assert np.allclose(probabilities(data.features, clusters, UNCALIBRATED, labels), whole, atol=1e-6)
+    assignment = clusters.nearest(data.features, data.labels)
+    texts = [f"text {i}" for i in range(len(data))]
+
+    def compared() -> list[np.ndarray]:
+        inside = probabilities(data.features, clusters, UNCALIBRATED, data.labels)
+        confidences = confidences_within(data.features, assignment, clusters, UNCALIBRATED, data.labels)
+        assert np.array_equal(confidences, inside[np.arange(len(data)), assignment])
+        return [
+            probabilities(data.features, clusters, UNCALIBRATED),
+            inside,
+            clusters.nearest(data.features),
+            spherical_kmeans(data.features, data.features[:3]),
+            KnownTexts.of(texts, data.features, assignment, clusters).keys,
+        ]
+
+    whole = compared()
+    assert len(whole[-1])
+    for module in (calibration, clusters_module, kmeans, known_texts):
+        monkeypatch.setattr(module, "BLOCK", 7)
+    for one, other in zip(compared(), whole, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_texts_beyond_the_limit_of_the_map_are_placed_near_similar_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +175,9 @@ def test_all_large_scale_paths_together_find_the_planted_categories(
         (forest_module, "SCORED_TEXTS", 200),
         (text_map, "MAX_POINTS", 100),
         (calibration, "BLOCK", 50),
+        (clusters_module, "BLOCK", 50),
+        (kmeans, "BLOCK", 50),
+        (known_texts, "BLOCK", 50),
     ):
         monkeypatch.setattr(module, name, value)
     found = Discovery(6, **quick).fit(texts, labels)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from subtaxa.clustering.calibration import Calibration, calibrate, confidence_of, probabilities
+from subtaxa.clustering.calibration import Calibration, calibrate, confidences_within
 from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.estimators import estimator_for
@@ -311,10 +311,10 @@ def _categorise(
 ) -> Categorisation:
     """The described categories with the confidence of each text in its own."""
     features, labels, assignment = trained.features, prepared.labels, described.assignment
-    probability = probabilities(features, described.clusters, calibration, labels)
+    confidences = confidences_within(features, assignment, described.clusters, calibration, labels)
     return Categorisation(
         labels=prepared.as_given(assignment),
-        confidences=prepared.as_given(confidence_of(probability, assignment, calibration, labels)),
+        confidences=prepared.as_given(confidences),
         taxonomy=described.taxonomy,
         clusters=described.clusters,
         known_texts=KnownTexts.of(prepared.texts, features, assignment, described.clusters),

@@ -30,6 +30,14 @@ def test_overlaps_are_those_of_the_slow_loop(tree: CategoryTree) -> None:
         assert found[node] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_the_tree_of_a_label_is_its_part_of_the_whole(tree: CategoryTree, label: int) -> None:
+    nodes, own = module._of_label(tree, label)
+    assert nodes.tolist() == np.flatnonzero(tree.labels == label).tolist()
+    for i, node in enumerate(nodes.tolist()):
+        assert nodes[own.parts_of(i)].tolist() == tree.parts_of(node).tolist()
+
+
 def test_planted_categories_are_stable_and_what_is_below_them_is_not(tree: CategoryTree) -> None:
     stability = node_stability(tree, DATA.features, DATA.labels)
     planted = tree.cut(4)

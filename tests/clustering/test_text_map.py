@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from helpers import forks
 from helpers.corpus import planted_corpus
 from helpers.planted import blobs, unit_rows
@@ -76,10 +77,16 @@ def test_the_map_depends_only_on_features_and_seed(places: np.ndarray) -> None:
     assert not np.allclose(drawn(BLOBS.features, seed=1), places)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_number_of_threads_has_no_effect(places: np.ndarray, threads: int) -> None:
-    with threadpool_limits(threads):
-        np.testing.assert_array_equal(drawn(BLOBS.features), places)
+@pytest.mark.parametrize("grid", [1, 10_000])
+def test_the_number_of_threads_has_no_effect(monkeypatch: pytest.MonkeyPatch, grid: int) -> None:
+    monkeypatch.setattr(text_map_module, "GRID_POINTS", grid)
+    before, found = torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        with threadpool_limits(threads):
+            found.append(drawn(BLOBS.features))
+    torch.set_num_threads(before)
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, MIN_POINTS - 1, MIN_POINTS, MIN_POINTS + 1, 40])

@@ -1,8 +1,9 @@
 """A simulated second device, so that tests find tensors on different devices without a GPU.
 
 A `SecondDeviceTensor` says that it is on the device "meta" but holds its values in main memory. `SecondDevice` runs
-every operation on those values and refuses what a GPU would refuse: an operation on tensors of both devices. As on a
-GPU, a tensor without dimensions and the indices of an indexed tensor may stay in main memory.
+every operation on those values and refuses what a GPU would refuse: an operation on tensors of both devices, or, as on
+Apple's, a tensor of 64-bit floats. As on a GPU, a tensor without dimensions and the indices of an indexed tensor may
+stay in main memory.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ def run(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     def wrapped(x: Tensor) -> Tensor | None:
         if isinstance(x, SecondDeviceTensor) or not second:
             return x
+        if x.dtype == torch.float64:
+            raise RuntimeError(f"{function} made a tensor of 64 bits, which Apple's devices do not have")
         return given.get(id(x)) if id(x) in given else SecondDeviceTensor(x)
 
     return mapped(wrapped, result)

@@ -30,6 +30,8 @@ def test_the_second_device_refuses_to_mix_and_computes_as_main_memory_does(secon
         here[torch.tensor([1, 0]).to(second_device)]
     with pytest.raises(RuntimeError, match="both devices"):
         here.copy_(there).add_(there)
+    with pytest.raises(RuntimeError, match="64 bits"):
+        there.double()
     assert (there[torch.tensor([1])] + torch.tensor(1.0)).cpu().tolist() == [[4.0, 5.0, 6.0]]
     weights = there.clone().requires_grad_()
     (weights.softmax(1) * here.to(second_device)).sum().backward()

@@ -17,7 +17,7 @@ from subtaxa import Discovery
 from subtaxa.encoders import sentence_encoder as encoder_module
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
 from subtaxa.errors import SubtaxaError
-from subtaxa.runtime import free_memory
+from subtaxa.runtime import control_groups, free_memory
 from subtaxa.runtime.free_memory import available
 from subtaxa.runtime.progress import Progress
 from subtaxa.training import memory_budget
@@ -137,7 +137,7 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
     folder.mkdir(exist_ok=True)
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
     limit, used, cached = names if version == 1 else ("memory.max", "memory.current", "inactive_file")
-    monkeypatch.setattr(free_memory, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path)
     before = available()
     (folder / limit).write_text("50000000\n")
     (folder / used).write_text("40000000\n")

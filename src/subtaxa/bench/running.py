@@ -25,9 +25,10 @@ from subtaxa.bench.trained_features import trained_features
 from subtaxa.data.tables import csv_text
 from subtaxa.errors import SubtaxaError
 from subtaxa.methods import settings_for
-from subtaxa.runs.save import cores, versions
+from subtaxa.runs.save import versions
 from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.atomic_files import write_whole
+from subtaxa.runtime.cores import cores
 from subtaxa.runtime.folder_lock import try_exclusive
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings

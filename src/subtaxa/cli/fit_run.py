@@ -15,6 +15,7 @@ from subtaxa.cli.engine import training_engine
 from subtaxa.cli.exits import RESUME
 from subtaxa.cli.options import add_engine_options, add_preset, add_quiet, add_settings, given_settings
 from subtaxa.runtime.durations import parse_duration
+from subtaxa.runtime.imports import without_garbage_collection
 from subtaxa.runtime.terminal import say
 from subtaxa.settings import NAMES, whole_number
 
@@ -90,7 +91,7 @@ def _fit_and_save(
         progress.say(line)
     if columns:
         progress.say("other columns: " + ", ".join(f"{name} ({kind})" for name, kind in columns.kinds.items()))
-    with progress.step("Starting up"):
+    with progress.step("Starting up"), without_garbage_collection():
         from subtaxa.discovery import Discovery
 
     model = Discovery(

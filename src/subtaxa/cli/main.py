@@ -30,6 +30,7 @@ from subtaxa.cli import (
 )
 from subtaxa.cli.engine import check_launcher
 from subtaxa.cli.exits import failed, stopped, watch_signals
+from subtaxa.runtime.cores import share_cores
 from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns 0 on success, 2 after a user error and 128 + n after signal n."""
     options = parser().parse_args(arguments)
     watch_signals()
+    share_cores()
     try:
         check_launcher(options)
         if is_first_process():

@@ -13,7 +13,7 @@ N texts, n of one label, B in a block, K categories, D dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.special import expit, softmax
 from sklearn.cluster import KMeans
 
-from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.clusters import BLOCK, Clusters
 from subtaxa.runtime.arrays import Floats, Ints, unique_rows, unit
 
 # The number of times that each label is clustered again.
@@ -33,9 +33,6 @@ TEXTS_PER_LABEL = 2000
 
 # The largest number of texts, over all labels, that the confidence is fitted to.
 FITTED_TEXTS = 6000
-
-# The number of texts whose probabilities are computed at once.
-BLOCK = 20_000
 
 # The logarithm of the number of categories is changed by at most this much.
 NUMBER_CHANGE = 0.25
@@ -77,24 +74,32 @@ class Calibration(NamedTuple):
 UNCALIBRATED = Calibration(ConfidenceFit(START_TEMPERATURE, 1.0), ConfidenceFit(START_TEMPERATURE, 1.0))
 
 
-def probabilities(
+def probability_blocks(
     features: Floats, clusters: Clusters, calibration: Calibration, labels: Ints | None = None
-) -> NDArray[np.float64]:
-    """The probability of each category (N, K), provided that the categories are right.
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """The probability of each category (B, K), provided that the categories are right, for some texts at a time.
 
     If the labels are given, categories of other labels have probability zero.
     """
-    probability = np.empty((len(features), len(clusters)))  # (N, K)
     centroids = clusters.centroids.T.astype(np.float64)  # (D, K), so that rounding by row has no visible effect
     for start in range(0, len(features), BLOCK):
         rows = slice(start, start + BLOCK)
         similarity = features[rows].astype(np.float64) @ centroids  # (B, K)
         if labels is None:
-            probability[rows] = softmax(similarity / calibration.across.temperature, axis=1)
+            yield rows, softmax(similarity / calibration.across.temperature, axis=1)
         else:
             possible = labels[rows, None] == clusters.parents
             scaled = np.where(possible, similarity / calibration.within.temperature, -np.inf)
-            probability[rows] = softmax(scaled, axis=1)
+            yield rows, softmax(scaled, axis=1)
+
+
+def probabilities(
+    features: Floats, clusters: Clusters, calibration: Calibration, labels: Ints | None = None
+) -> NDArray[np.float64]:
+    """The probabilities (N, K) of `probability_blocks`, all at once."""
+    probability = np.empty((len(features), len(clusters)))  # (N, K)
+    for rows, some in probability_blocks(features, clusters, calibration, labels):
+        probability[rows] = some
     return probability
 
 
@@ -104,6 +109,15 @@ def confidence_of(
     """The confidence (N,) that each text is in the right category, given the probabilities (N, K)."""
     fit = calibration.across if labels is None else calibration.within
     return fit.ceiling * probability[np.arange(len(assignment)), assignment]
+
+
+def confidences_within(
+    features: Floats, assignment: Ints, clusters: Clusters, calibration: Calibration, labels: Ints
+) -> NDArray[np.float64]:
+    """The confidence (N,) that each text is in the right category of its label, without holding an N x K table."""
+    blocks = probability_blocks(features, clusters, calibration, labels)
+    found = [confidence_of(some, assignment[rows], calibration, labels) for rows, some in blocks]
+    return np.concatenate([np.empty(0), *found])
 
 
 def calibrate(

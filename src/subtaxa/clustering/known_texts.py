@@ -4,7 +4,7 @@ A training text with the coarse label "billing" belongs to a billing category ev
 is slightly nearer. The few texts for which this matters are stored as hashes, so that predicting them gives the same
 category as training.
 
-N training texts, M of them stored, n texts looked up, K categories.
+N training texts, M of them stored, n texts looked up, B in a block, K categories.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from subtaxa.clustering.clusters import Clusters
+from subtaxa.clustering.clusters import BLOCK, Clusters
 from subtaxa.runtime.arrays import Floats, Ints
 
 # Two similarities that differ by less than this may swap their order if the texts are batched differently.
@@ -34,11 +34,7 @@ class KnownTexts:
     @classmethod
     def of(cls, texts: Sequence[str], features: Floats, assignment: Ints, clusters: Clusters) -> KnownTexts:
         """The texts for which another centroid is nearer than that of their category, or almost as near."""
-        similarity = features @ clusters.centroids.T  # (N, K)
-        rows = np.arange(len(texts))
-        own = similarity[rows, assignment]  # (N,)
-        similarity[rows, assignment] = -np.inf
-        ambiguous = np.flatnonzero(similarity.max(1) > own - CLOSE)
+        ambiguous = np.flatnonzero(_ambiguous(features, assignment, clusters))
         votes: dict[int, Counter[int]] = {_key(texts[i]): Counter() for i in ambiguous.tolist()}
         for text, category in zip(texts, assignment.tolist(), strict=True) if votes else ():
             if (key := _key(text)) in votes:  # All copies of a text vote, including those that are not ambiguous.
@@ -56,6 +52,19 @@ class KnownTexts:
         keys = np.array([_key(text) for text in texts], dtype=np.uint64)
         index = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         return self.keys[index] == keys, self.categories[index]
+
+
+def _ambiguous(features: Floats, assignment: Ints, clusters: Clusters) -> NDArray[np.bool_]:
+    """Whether another centroid is nearer to each text (N,) than that of its category, or almost as near."""
+    found = np.empty(len(features), dtype=bool)
+    for start in range(0, len(features), BLOCK):
+        block = slice(start, start + BLOCK)
+        similarity = features[block] @ clusters.centroids.T  # (B, K)
+        rows, own = np.arange(len(similarity)), assignment[block]
+        nearest = similarity[rows, own]  # (B,)
+        similarity[rows, own] = -np.inf
+        found[block] = similarity.max(1) > nearest - CLOSE
+    return found
 
 
 def _key(text: str) -> int:

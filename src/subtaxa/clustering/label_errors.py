@@ -1,6 +1,6 @@
 """Label errors: texts whose neighbours, among all texts, mostly have another coarse label.
 
-N texts, n of them with a suspect label, D dimensions, k neighbours, C labels.
+N texts, n of them with a suspect label, D dimensions, k neighbours.
 """
 
 from __future__ import annotations
@@ -31,18 +31,23 @@ class LabelErrors(NamedTuple):
 
 def label_errors(features: Floats, labels: Ints, min_share: float = SHARE) -> LabelErrors:
     """The texts for which at least `min_share` of the neighbours have the same other label."""
-    share = neighbour_shares(features, labels)  # (N, C)
-    share[np.arange(len(labels)), labels] = 0.0
-    other = share.argmax(1)
-    highest = share.max(1)
-    order = np.lexsort((np.arange(len(labels)), -highest))
-    order = order[highest[order] >= min_share]
-    return LabelErrors(order, other[order], highest[order])
+    other, share = other_labels(features, labels)
+    order = np.lexsort((np.arange(len(labels)), -share))
+    order = order[(share[order] >= min_share) & (share[order] > 0)]
+    return LabelErrors(order, other[order], share[order])
 
 
-def neighbour_shares(features: Floats, labels: Ints) -> NDArray[np.float64]:
-    """The share (N, C) of the neighbours of each text that have each label."""
-    n, c, rows = len(labels), int(labels.max()) + 1, torch.from_numpy(features)
+def other_labels(features: Floats, labels: Ints) -> tuple[Ints, NDArray[np.float64]]:
+    """The other label that most neighbours of each text have (N,), and their share (N,), which can be 0.
+
+    Of labels that equally many neighbours have, it is the first.
+    """
+    n, rows = len(labels), torch.from_numpy(features)
+    if n == 1:
+        return labels.copy(), np.zeros(1)
     near = retrieve(rows, rows, 1 + min(NEIGHBOURS, n - 1)).indices[:, 1:].numpy()  # (N, k), without the text itself
-    votes = np.bincount((np.arange(n)[:, None] * c + labels[near]).ravel(), minlength=n * c).reshape(n, c)
-    return votes / max(1, near.shape[1])
+    found = np.sort(labels[near], axis=1)  # (N, k)
+    votes = np.stack([(found == column[:, None]).sum(1) for column in found.T], axis=1)  # (N, k) of the same label
+    votes[found == labels[:, None]] = 0
+    best = votes.argmax(1)[:, None]  # (N, 1)
+    return np.take_along_axis(found, best, 1)[:, 0], np.take_along_axis(votes, best, 1)[:, 0] / near.shape[1]

@@ -31,16 +31,24 @@ def node_stability(
     """The mean Jaccard overlap (P + M,) of each node with the most similar node of trees built from fewer texts."""
     rng = np.random.default_rng(seed)
     total = np.zeros(tree.n_nodes)
+    each = [(np.flatnonzero(labels == label), *_of_label(tree, label)) for label in range(tree.n_labels)]
     for _ in range(RESAMPLES):
-        for label in range(tree.n_labels):
-            members = np.flatnonzero(labels == label)
+        for members, nodes, own in each:
             number = min(TEXTS_PER_LABEL, max(1, round(SHARE * len(members))))
             some = np.sort(rng.choice(members, number, replace=False))
-            own = np.flatnonzero(tree.labels == label)
             other = Forest(features[some], np.zeros(len(some), dtype=np.int64)).category_tree
-            total[own] += _best_overlaps(tree, other, tree.parts[some])[own]
+            total[nodes] += _best_overlaps(own, other, np.searchsorted(nodes, tree.parts[some]))
             advance(len(members) // RESAMPLES)
     return total / RESAMPLES
+
+
+def _of_label(tree: CategoryTree, label: int) -> tuple[Ints, CategoryTree]:
+    """The nodes of a label, and its tree alone, in which they are numbered in this order."""
+    nodes = np.flatnonzero(tree.labels == label)
+    merges = nodes[nodes >= tree.n_parts] - tree.n_parts
+    parts = np.zeros(len(nodes) - len(merges), dtype=np.int64)
+    children = np.searchsorted(nodes, tree.children[merges]).reshape(-1, 2)
+    return nodes, CategoryTree(np.empty(0, dtype=np.int64), parts, children, tree.heights[merges])
 
 
 def _best_overlaps(tree: CategoryTree, other: CategoryTree, parts: Ints) -> NDArray[np.float64]:

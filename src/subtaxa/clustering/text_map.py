@@ -6,6 +6,7 @@ N texts, n new ones, P distinct points, p of them placed by t-SNE, D dimensions,
 from __future__ import annotations
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
@@ -34,7 +35,7 @@ PROGRESS_EVERY = 5
 MIN_POINTS = 12
 
 # From this many points on, interpolation on a grid is faster than a Barnes-Hut tree.
-GRID_POINTS = 4000
+GRID_POINTS = 10_000
 
 # At most this many points are placed by t-SNE; the others are placed among them.
 MAX_POINTS = 20_000
@@ -109,6 +110,7 @@ def _tsne(points: Floats, start: NDArray[np.float64], seed: int, step: Step) -> 
             momentum=0.8,
             callbacks=progressed,
             callbacks_every_iters=PROGRESS_EVERY,
+            n_jobs=torch.get_num_threads(),
         )
         embedding.optimize(EARLY_ITERATIONS, exaggeration=EXAGGERATION, inplace=True)
         embedding.optimize(FINAL_ITERATIONS, inplace=True)

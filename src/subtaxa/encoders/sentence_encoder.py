@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from joblib import cpu_count
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -25,6 +24,7 @@ from subtaxa.encoders.tokens import CPU_BATCH_TOKENS, Batch, Tokens
 from subtaxa.encoders.tower import Tower, layers_of, set_dropout, without_lower_layers
 from subtaxa.errors import SettingError
 from subtaxa.runtime import processes
+from subtaxa.runtime.cores import cores
 from subtaxa.runtime.finite import check_rows, with_texts
 from subtaxa.runtime.free_memory import available
 from subtaxa.runtime.threads import map_in_threads
@@ -59,8 +59,8 @@ class SentenceEncoder:
         prompt: str = "model",
         dimensions: int | None = None,
     ) -> None:
-        cores = max(1, cpu_count() // processes.local_world_size())  # `cpu_count` respects CPU affinity and containers.
-        torch.set_num_threads(min(torch.get_num_threads(), cores))
+        own = max(1, cores() // processes.local_world_size())
+        torch.set_num_threads(min(torch.get_num_threads(), own))
         self.pipeline = load_pipeline(name, pooling)
         self.is_static = is_static(self.pipeline)
         entry = known(name)

@@ -35,13 +35,18 @@ FLOOR = 1e-6
 
 
 def whitened(features: Tensor, dims: int) -> Tensor:
-    """The first principal components (N, dims), scaled to variance 1 unless their variance is mere rounding error."""
-    centred = features.double() - features.double().mean(0)  # (N, D)
+    """The first principal components (N, dims), scaled to variance 1 unless their variance is mere rounding error.
+
+    They are computed in main memory, because not every device has 64-bit floats.
+    """
+    rows = features.cpu().double()
+    centred = rows - rows.mean(0)  # (N, D)
     covariance = centred.T @ centred / max(1, len(centred) - 1)  # (D, D)
     variances, axes = torch.linalg.eigh(covariance)  # (D,), (D, D), the largest last
     variances, axes = variances[-dims:].flip(0), axes[:, -dims:].flip(1)
     smallest = (FLOOR * variances[0]).clamp_min(torch.finfo(torch.float32).tiny)
-    return (centred @ axes / variances.maximum(smallest).sqrt()).float()  # (N, dims)
+    scaled = centred @ axes / variances.maximum(smallest).sqrt()
+    return scaled.float().to(features.device)  # (N, dims)
 
 
 def kmeans(

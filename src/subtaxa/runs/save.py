@@ -22,6 +22,7 @@ from subtaxa.runs.checkpoint_identity import fingerprint
 from subtaxa.runs.digests import digests
 from subtaxa.runs.model_card import model_card
 from subtaxa.runs.tree_files import write_tree
+from subtaxa.runtime.cores import cores
 from subtaxa.runtime.folder_lock import exclusive
 from subtaxa.runtime.json_files import json_text
 from subtaxa.runtime.version import __version__
@@ -121,11 +122,6 @@ def run_facts(state: FittedState, command: str = "") -> dict[str, Any]:
         "cores": cores(),
         "versions": versions(),
     }
-
-
-def cores() -> int | None:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def versions() -> dict[str, str]:

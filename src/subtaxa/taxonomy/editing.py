@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.calibration import confidence_of, probabilities
+from subtaxa.clustering.calibration import confidences_within
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
@@ -87,10 +87,9 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
     index = {c.id: i for i, c in enumerate(taxonomy)}
     assignment = np.array([index[i] for i in working.category.tolist()], dtype=np.int64)
     coarse = clusters.parents[assignment]
-    probability = probabilities(state.features, clusters, state.calibration, coarse)
     return Categorisation(
         labels=working.category,
-        confidences=confidence_of(probability, assignment, state.calibration, coarse),
+        confidences=confidences_within(state.features, assignment, clusters, state.calibration, coarse),
         clusters=clusters,
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
         **described,

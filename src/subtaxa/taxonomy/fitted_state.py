@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from subtaxa.clustering.calibration import Calibration, probabilities
+from subtaxa.clustering.calibration import Calibration, probability_blocks
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.clustering.number_of_categories import CategoryCount
@@ -137,10 +137,12 @@ class FittedState:
         """By category id: up to `most` other categories that its texts might belong to, with their mean probability."""
         index, k = self.category_index, len(self.taxonomy)
         coarse = self.clusters.parents[index]
-        probability = probabilities(self.features, self.clusters, self.calibration, coarse)  # (N, K)
         size = np.maximum(np.bincount(index, minlength=k), 1)
         member = csr_matrix((np.ones(len(index)), (index, np.arange(len(index)))), shape=(k, len(index)))
-        mean = (member @ probability) / size[:, None]  # (K, K)
+        total = np.zeros((k, k))
+        for rows, probability in probability_blocks(self.features, self.clusters, self.calibration, coarse):
+            total += member[:, rows] @ probability  # (B, K)
+        mean = total / size[:, None]  # (K, K)
         np.fill_diagonal(mean, 0.0)
         ids, nearest = self.category_ids.tolist(), np.argsort(-mean, axis=1, kind="stable")[:, :most]
         return {
