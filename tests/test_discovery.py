@@ -356,7 +356,9 @@ def test_copies_of_a_text_are_trained_on_once(quick: dict[str, object], monkeypa
     trained: list[int] = []
     real = fit_encoder.train
     monkeypatch.setattr(
-        fit_encoder, "train", lambda encoder, data, *more: trained.append(len(data)) or real(encoder, data, *more)
+        fit_encoder,
+        "train",
+        lambda encoder, data, *more, **named: trained.append(len(data)) or real(encoder, data, *more, **named),
     )
     model = Discovery(6, **{**quick, "epochs": 1}).fit(texts, labels)  # type: ignore[arg-type]
     assert trained == [len(set(zip(TEXTS, LABELS, strict=True)))]

@@ -231,29 +231,29 @@ def test_every_step_of_every_epoch_of_every_seed_has_its_own_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "k", "epochs", "layers", "rate", "share"),
+    ("texts", "k", "epochs", "layers", "learning", "rate", "share"),
     [
-        (8954, 95, 4, "layers", 0.25, 0.25),
-        (10, 5, 8, "all", 0.4, 0.5),
-        (1_000_000, 250, 4, "layers", 0.25, 0.25),
-        (3260, 57, 4, "all", 0.4, 0.5),
-        (2000, 45, 6, "all", 0.4, 0.5),
+        (8954, 95, 4, "layers", 2e-4, 0.25, 0.25),
+        (10, 5, 8, 2, 8e-4, 0.4, 0.6),
+        (1_000_000, 250, 4, "layers", 2e-4, 0.25, 0.25),
+        (3260, 57, 4, 2, 8e-4, 0.4, 0.6),
+        (2000, 45, 6, 2, 8e-4, 0.4, 0.6),
     ],
 )
 def test_automatic_settings_follow_the_data(
-    texts: int, k: int, epochs: int, layers: str, rate: float, share: float
+    texts: int, k: int, epochs: int, layers: int | str, learning: float, rate: float, share: float
 ) -> None:
-    """k, augmentation, trained layers and the share of untrained weights follow the number of texts."""
-    names = ("neighbours", "epochs", "trained_layers", "augment_rate", "untrained_share")
+    """k, augmentation, trained layers, learning rate and the share of untrained weights follow the number of texts."""
+    names = ("neighbours", "epochs", "trained_layers", "learning_rate", "augment_rate", "untrained_share")
     auto = Settings.from_preset("default", **dict.fromkeys(names, "auto"))
     settings = auto.for_data(["short"] * texts)
-    assert [getattr(settings, name) for name in names] == [k, epochs, layers, rate, share]
+    assert [getattr(settings, name) for name in names] == [k, epochs, layers, learning, rate, share]
     given = Settings.from_preset("default", neighbours=7, epochs=3)
     assert given.for_data(["short"] * texts) == given
 
 
 def test_long_texts_train_the_top_layers_only() -> None:
     auto = Settings.from_preset("default", epochs="auto", trained_layers="auto")
-    found = auto.for_data(["a long letter " * 40] * 2000 + ["short"] * 50)
-    assert (found.trained_layers, found.epochs) == (2, 6)
-    assert auto.for_data(["a long letter " * 40] * 50 + ["short"] * 2000).trained_layers == "all"
+    long = ["a long letter " * 40]
+    assert auto.for_data(long * 7000 + ["short"] * 50).trained_layers == 2
+    assert auto.for_data(long * 50 + ["short"] * 7000).trained_layers == "layers"

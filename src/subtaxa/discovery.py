@@ -172,7 +172,7 @@ outlier_deviations, label_error_share, new_category_lift
         pretrain_holdout: float | None = None,
         epochs: int | str | None = None,
         batch_size: int | None = None,
-        learning_rate: float | None = None,
+        learning_rate: float | str | None = None,
         schedule: str | None = None,
         warmup: float | None = None,
         schedule_length: float | None = None,

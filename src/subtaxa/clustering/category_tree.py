@@ -256,7 +256,7 @@ def _parts(tree: WardTree, least: int) -> Ints:
     features = tree.features
     number = min(tree.n_leaves, max(least, MIN_PARTS, round(PARTS * len(features) ** 0.5)))
     start = unit(means(features, tree.cut(number), number)[0])
-    nearest = (features @ spherical_kmeans(features, start).T).argmax(1)
+    nearest = Clusters(spherical_kmeans(features, start), np.zeros(number, dtype=np.int64)).nearest(features)
     if least == 0 and len(features) >= FEW_TEXTS:
         return _without_strays(features, nearest)
     found = np.unique(nearest, return_inverse=True)[1]

@@ -40,7 +40,7 @@ class SoftDNA(QueueMethod):
         "trained_layers": "auto",
         "max_tokens": 160,
         "epochs": "auto",
-        "learning_rate": 2e-4,
+        "learning_rate": "auto",
         "untrained_share": "auto",
         "augment": "shorten",
         "augment_rate": "auto",

@@ -161,7 +161,7 @@ class Trainer:
         done, total = state.epoch * steps + state.step, self.epochs * steps * settings.schedule_length
         factor = learning_rate_factor(done, total, settings.schedule, settings.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = settings.learning_rate * factor
+            group["lr"] = float(settings.learning_rate) * factor
         batch = method.encoder.batch(self.data.tokens, self._share(index))
         method.encoder.train()
         method.tower.train()
@@ -292,7 +292,7 @@ def _adamw(modules: dict[str, nn.Module], settings: Settings) -> torch.optim.Opt
     ]
     # Without `fused`, the optimiser takes a fifth of the time of a step on a CPU.
     return torch.optim.AdamW(
-        [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], settings.learning_rate, fused=True
+        [g for g in groups if g["params"]] or [{"params": [torch.zeros(1)]}], float(settings.learning_rate), fused=True
     )
 
 

@@ -26,7 +26,7 @@ CLEAR = 0.25
 TOTALS = 40
 
 # The weight of the untrained features in the score; the rest is that of the trained ones.
-UNTRAINED = 2 / 3
+UNTRAINED = 0.8
 
 # Without evidence, a label has about this many categories, which is what most people can work with.
 USUAL = 8
