@@ -45,6 +45,27 @@ def app_api() -> dict[str, Any]:
     return describe(run_endpoints(None, None, None))  # They are described, not called.
 
 
+def start_api() -> dict[str, Any]:
+    """Return the OpenAPI document of the start page."""
+    from subtaxa.app.openapi import describe
+    from subtaxa.app.start_app import start_endpoints
+
+    return describe(start_endpoints(None))
+
+
+def addresses(spec: dict[str, Any]) -> Iterator[str]:
+    """Yield a table of the addresses in an OpenAPI document."""
+    yield from ("| Address | What it does | What is sent |", "|---|---|---|")
+    for path, methods in spec["paths"].items():
+        for method, about in methods.items():
+            content = about.get("requestBody", {}).get("content", {})
+            schema = content.get("application/json", {}).get("schema", {})
+            kinds = schema.get("anyOf", [schema])
+            sent = " or ".join(", ".join(f"`{name}`" for name in kind.get("properties", {})) for kind in kinds)
+            sent = "the bytes of the file; `name` in the address" if "application/octet-stream" in content else sent
+            yield f"| `{method.upper()} {path}` | {about['summary']} | {sent} |"
+
+
 def app_api_page() -> str:
     """Return a table of the addresses of the app, and what each of them takes."""
     spec = app_api()
@@ -56,15 +77,13 @@ def app_api_page() -> str:
         "",
         spec["info"]["description"],
         "",
-        "| Address | What it does | What is sent |",
-        "|---|---|---|",
+        *addresses(spec),
+        "",
+        "Without a run folder, `subtaxa open` serves each run below `/run/KEY/` with the addresses above, and these",
+        "of the start page:",
+        "",
+        *addresses(start_api()),
     ]
-    for path, methods in spec["paths"].items():
-        for method, about in methods.items():
-            schema = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            kinds = schema.get("anyOf", [schema])
-            sent = " or ".join(", ".join(f"`{name}`" for name in kind.get("properties", {})) for kind in kinds)
-            lines.append(f"| `{method.upper()} {path}` | {about['summary']} | {sent} |")
     corrections = [
         "",
         "A `correction` is one of those that the report writes into `corrections.json`:",

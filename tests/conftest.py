@@ -15,9 +15,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.
 # The slowest files come first, so that no worker has to wait for them at the end. Those that fork processes
 # (helpers/forks.py) are neighbours, so that usually only one worker starts a server of forks.
-FIRST = ("test_ray", "test_processes", "test_resume", "test_kill", "test_extremes", "test_running", "test_main")
-FIRST += ("test_interrupted", "test_benchmarks", "test_plugin", "test_text_map", "test_wheel", "test_site")
-FIRST += ("test_page", "test_sliders", "test_real_data")
+FIRST = ("test_ray", "test_processes", "test_resume", "test_kill", "test_extremes", "test_process", "test_start_app")
+FIRST += ("test_running", "test_main", "test_benchmarks", "test_plugin", "test_text_map", "test_pages", "test_page")
+FIRST += ("test_sliders", "test_interrupted", "test_wheel", "test_site", "test_real_data")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

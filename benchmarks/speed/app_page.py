@@ -6,8 +6,9 @@ RUN is a run folder; it is copied, with its texts and features repeated (and sli
 command itself is started, and headless Chromium uses it. The record has the seconds from the command to its link, the
 median seconds until the page is usable (the categories are shown and a search for a word responds), until a rename, a
 merge, a move of one text, a preview and an undo are seen, and until a search by meaning shows its result. The encoder
-is loaded before the searches are measured. `server` has the seconds of CPU that the app itself needs for a page, an
-edit with its answer, and a search; unlike the others, they do not depend on how busy the machine is.
+is loaded before the searches are measured. `cpu` has the seconds of processor time that the app and the browser need
+together for the same, and `server` those of the app alone, without network. Unlike the waiting times, they hardly
+depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from joblib import cpu_count
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, sync_playwright
 
 from subtaxa.app.finding import find_sentence, warm_up
 from subtaxa.app.workbench import Workbench
@@ -62,61 +66,89 @@ def enlarged(state: FittedState, number: int) -> FittedState:
     return replace(state, **changed, trained=trained, current=trained, edits=[])
 
 
-def spent(page: Page, work: Callable[[], None], seen: str) -> float:
-    """Seconds until a selector matches after some work."""
-    start = time.perf_counter()
-    work()
-    page.wait_for_selector(seen)
-    return time.perf_counter() - start
+class Watch:
+    """Collects the seconds and the processor time of the app and the browser for each kind of work."""
+
+    def __init__(self, app: int) -> None:
+        self.app, self.waited, self.cpu = app, defaultdict(list), defaultdict(list)
+
+    @contextmanager
+    def processor(self, name: str) -> Iterator[None]:
+        """Add the processor time of a block."""
+        before = self._used()
+        yield
+        self.cpu[name].append(self._used() - before)
+
+    def spent(self, name: str, page: Page, button: Locator, seen: str) -> None:
+        """Press a button and add the time from the click until a condition in JavaScript holds and is painted."""
+        page.evaluate(
+            f"""() => {{ window.seen = new Promise((done) => {{
+              let begun;
+              addEventListener("click", () => (begun = performance.now()), {{ capture: true, once: true }});
+              const holds = () => begun !== undefined && ({seen});
+              const look = () => holds() ? setTimeout(finish) : requestAnimationFrame(look);
+              const finish = () => done(performance.now() - begun);
+              requestAnimationFrame(look);
+            }}) }}"""
+        )
+        with self.processor(name):
+            button.click()
+            self.waited[name].append(page.evaluate("window.seen") / 1000)
+
+    def usable(self, name: str, context: BrowserContext, link: str) -> None:
+        """Add the time until a new page shows the categories and its search responds."""
+        page = context.new_page()
+        with self.processor(name):
+            start = time.perf_counter()
+            page.goto(link)
+            page.wait_for_selector("#tree th a")
+            page.locator("#search").fill("the")
+            page.wait_for_selector("#matches:not(:empty)")
+            self.waited[name].append(time.perf_counter() - start)
+        page.close()
+
+    def _used(self) -> float:
+        """Seconds of processor time of the app and the browser so far."""
+        used = 0.0
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if process.pid == self.app or "chrom" in process.name():
+                    used += sum(process.cpu_times()[:2])
+        return used
 
 
-def usable(context: Any, link: str) -> float:
-    """Seconds until a new page shows the categories and its search responds."""
-    page = context.new_page()
-    start = time.perf_counter()
-    page.goto(link)
-    page.wait_for_selector("#tree th a")
-    page.locator("#search").fill("the")
-    page.wait_for_selector("#matches:not(:empty)")
-    found = time.perf_counter() - start
-    page.close()
-    return found
-
-
-def edits(page: Page) -> dict[str, list[float]]:
-    """Seconds of each kind of edit."""
-    found: dict[str, list[float]] = {name: [] for name in ("rename", "merge", "move", "undo", "split preview")}
+def edits(page: Page, watch: Watch) -> None:
+    """Each kind of edit, several times."""
     page.locator("#tree th a").first.click()
     for number in range(TIMES):
         name = f"renamed {number}"
         page.locator("#new-name").fill(name)
-        done = spent(page, page.get_by_role("button", name="Rename").click, f"h2:has-text('{name}')")
-        found["rename"].append(done)
-        before = page.locator("#other option").count()
-        gone = page.locator("#other").input_value()
-        merge = page.get_by_role("button", name="Merge")
-        found["merge"].append(spent(page, merge.click, f"#go:not(:has(option[value='{gone}']))"))
+        shown = "document.querySelector('#view-category h2').textContent.includes"
+        watch.spent("rename", page, page.get_by_role("button", name="Rename"), f"{shown}('{name}')")
+        gone = f"document.querySelector(`#go option[value='{page.locator('#other').input_value()}']`)"
+        watch.spent("merge", page, page.get_by_role("button", name="Merge"), f"!{gone}")
         page.wait_for_selector("#pending:has-text('merge')")
         undo = page.locator("#pending").get_by_role("button", name="Undo")
-        found["undo"].append(spent(page, undo.click, f"#go:has(option[value='{gone}'])"))
+        watch.spent("undo", page, undo, gone)
         size = page.locator("#texts h3").inner_text()
         page.locator("#texts li input").first.check()
-        found["move"].append(spent(page, page.locator("#mark").click, f"#texts h3:not(:text-is('{size}'))"))
-        if before and number == 0:
-            preview = page.get_by_role("button", name="Preview")
-            found["split preview"].append(spent(page, preview.click, "#parts h4"))
-    return found
+        moved = f"document.querySelector('#texts h3').innerText !== {json.dumps(size)}"
+        watch.spent("move", page, page.locator("#mark"), moved)
+        preview = page.get_by_role("button", name="Preview")
+        watch.spent("split preview", page, preview, "document.querySelector('#parts h4')")
 
 
-def searches(page: Page) -> list[float]:
-    """Seconds of searches by meaning, after a first one that may wait for the encoder."""
+def searches(page: Page, watch: Watch) -> None:
+    """Searches by meaning, after a first one that may wait for the encoder."""
     page.locator("nav").get_by_role("link", name="Find").click()
-    found = []
-    for sentence in ("the first one loads the encoder", *SENTENCES):
+    find = page.get_by_role("button", name="Find")
+    page.locator("#sentence").fill("the first one loads the encoder")
+    find.click()
+    page.wait_for_selector("#similar-found q")
+    for sentence in SENTENCES:
         page.locator("#sentence").fill(sentence)
-        seen = f"#similar-found q:has-text('{sentence}')"
-        found.append(spent(page, page.get_by_role("button", name="Find").click, seen))
-    return found[1:]
+        seen = f"document.querySelector('#similar-found q')?.textContent.includes('{sentence}')"
+        watch.spent("search", page, find, seen)
 
 
 def measured(run: Path, chromium: str) -> dict[str, Any]:
@@ -126,20 +158,27 @@ def measured(run: Path, chromium: str) -> dict[str, Any]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, sync_playwright() as playwright:
         assert process.stdout is not None
         link = process.stdout.readline().strip()
-        found: dict[str, list[float]] = {"link": [time.perf_counter() - start]}
+        watch = Watch(process.pid)
+        watch.waited["link"].append(time.perf_counter() - start)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1280, "height": 860})
         context.set_default_timeout(600_000)
-        found["first page"] = [usable(context, link)]
+        watch.usable("first page", context, link)
         page = context.new_page()
         page.goto(link)
-        found["search"] = searches(page)
-        found["page"] = [usable(context, link) for _ in range(TIMES)]
+        searches(page, watch)
+        for _ in range(TIMES):
+            watch.usable("page", context, link)
         page.locator("nav").get_by_role("link", name="Overview").click()
-        found |= edits(page)
+        edits(page, watch)
         browser.close()
         process.send_signal(signal.SIGINT)
         process.wait()
+    return medians(watch.waited) | {"cpu": medians(watch.cpu)}
+
+
+def medians(found: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The median of each kind."""
     return {name: round(statistics.median(values), 3) for name, values in found.items()}
 
 
@@ -162,7 +201,7 @@ def server(run: Path) -> dict[str, float]:
             start = time.process_time()
             work()
             found[name].append(time.process_time() - start)
-    return {name: round(statistics.median(values), 3) for name, values in found.items()}
+    return medians(found)
 
 
 def main() -> None:

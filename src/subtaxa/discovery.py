@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from subtaxa.report.notebook_page import NotebookPage
     from subtaxa.taxonomy.questions import Question
     from subtaxa.taxonomy.update import Update
 
@@ -517,6 +518,27 @@ outlier_deviations, label_error_share, new_category_lift
         model.state_ = state
         return model
 
+    def show(self, height: int = 720) -> NotebookPage:
+        """Show the interactive report in a notebook: map, categories, texts, search and sliders. It works offline.
+
+        Corrections in it are downloaded, as in `report.html`. `subtaxa edit` applies them to a saved run.
+
+        Parameters
+        ----------
+        height : int, default=720
+            The height in pixels.
+
+        Returns
+        -------
+        NotebookPage
+            What a notebook shows as the report.
+        """
+        from subtaxa.report.notebook_page import NotebookPage
+        from subtaxa.runs.save import report_data, run_facts
+
+        state = self._fitted_state()
+        return NotebookPage(report_data(state, run_facts(state)), height)
+
     def plot_map(self, color: str = "label", ax: Axes | None = None) -> Figure:
         """Plot all texts on a plane, with the names of their labels or categories.
 
@@ -552,6 +574,42 @@ outlier_deviations, label_error_share, new_category_lift
         from subtaxa.report.plots import plot_sizes
 
         return plot_sizes(self._fitted_state(), ax)
+
+    def plot_tree(self, ax: Axes | None = None) -> Figure:
+        """Plot a tree of the categories of each label. Similar categories are joined early.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            The axes to draw in.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure.
+        """
+        from subtaxa.report.tree_plot import plot_tree
+
+        return plot_tree(self._fitted_state(), ax)
+
+    def plot_over_time(self, column: str | None = None, label: str | None = None) -> Figure:
+        """Plot how many texts the largest categories have per day, week, month, quarter or year.
+
+        Parameters
+        ----------
+        column : str, optional
+            A column of dates that was given to `fit` as `columns`. By default, it is the first one.
+        label : str, optional
+            A coarse label. Only its categories are plotted.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure.
+        """
+        from subtaxa.report.time_plot import plot_over_time
+
+        return plot_over_time(self._fitted_state(), column, label)
 
     def plot_history(self) -> Figure:
         """Plot what was measured in each epoch of the training.

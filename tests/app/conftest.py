@@ -41,7 +41,8 @@ def bench(run: Path) -> Workbench:
 
 @pytest.fixture
 def jobs_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the jobs of the app as forks, which saves the time of the imports."""
+    """Start the jobs of the app as forks, which saves the time of the imports. The server of forks is ready before."""
+    assert forks.run("--version").returncode == 0
     monkeypatch.setattr(jobs.subprocess, "Popen", forks.Job)
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from helpers.commands import refused
 from starlette.testclient import TestClient
 
-from subtaxa.app.guard import Keys
+from subtaxa.app.guard import Guard, Keys
+from subtaxa.app.run_app import run_app
+from subtaxa.app.server import is_loopback
+from subtaxa.app.workbench import Workbench
 
 EDIT = {"known": 0, "correction": {"do": "rename", "category": 0, "name": "other"}}
 
@@ -82,3 +87,24 @@ def test_only_the_scripts_of_the_page_may_run(client: TestClient) -> None:
     assert "unsafe" not in policy
     assert len(re.findall("'sha256-", policy)) == 3  # d3, our script, our style
     assert "connect-src 'self'" in policy
+
+
+@pytest.mark.parametrize(("host", "address"), [("192.168.1.7", "192.168.1.7:8000"), ("::1", "[::1]:8000")])
+def test_with_another_address_only_that_one_is_served(host: str, address: str, bench: Workbench) -> None:
+    keys = Keys(8000, host)
+    client = TestClient(Guard(run_app(bench), keys), base_url=keys.origin)
+    assert client.get(f"/?token={keys.token}", headers={"host": address}).status_code == 200
+    assert client.get("/api/state", headers={"host": address}).status_code == 200
+    assert client.get("/api/state", headers={"host": "127.0.0.1:8000"}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "203.0.113.9", "no such host.invalid"])  # noqa: S104
+def test_an_address_that_is_not_one_of_this_machine_is_refused(
+    host: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "--host" in refused(capsys, ["open", str(run), "--no-browser", "--quiet", "--host", host])
+
+
+def test_only_loopback_addresses_need_no_warning() -> None:
+    assert all(is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"))
+    assert not any(is_loopback(host) for host in ("192.168.1.7", "example.org", "localhost.example.org"))

@@ -17,6 +17,7 @@ from subtaxa.app import jobs
 from subtaxa.app.desk import Desk
 from subtaxa.app.guard import Guard, Keys
 from subtaxa.app.start_app import start_app
+from subtaxa.cli.main import main
 from subtaxa.data.tables import csv_text
 from subtaxa.runs import layout, reading
 
@@ -173,3 +174,19 @@ def test_what_was_asked_for_may_come_from_a_stranger(tmp_path: Path, file: str) 
     (tmp_path / jobs.REQUEST).write_text(json.dumps(asked))
     with pytest.raises(jobs.InputError, match="damaged"):
         jobs.Job(tmp_path, resume=True)
+
+
+def test_two_listed_runs_are_compared(client: TestClient, desk: Desk, saved: Path) -> None:
+    shutil.copytree(saved, desk.place / "later")
+    merged = [c["id"] for c in json.loads((saved / layout.TAXONOMY).read_text()) if c["parent"] == "money"][:2]
+    assert main(["merge", str(desk.place / "later"), *map(str, merged), "--quiet"]) == 0
+    keys = {run["folder"]: run["key"] for run in client.get("/api/start").json()["runs"]}
+    page = client.get("/compare", params={"a": keys["earlier"], "b": keys["later"]})
+    assert page.status_code == 200
+    assert 'From <bdi dir="auto">earlier</bdi> to <bdi dir="auto">later</bdi>' in page.text
+    assert 'class="kind merged"' in page.text
+    assert "script-src ;" in page.headers["content-security-policy"]
+    for wrong in ({"a": 0, "b": 99}, {"a": "x", "b": "0"}, {"a": 0}, {"a": "-1", "b": "-2"}):
+        refused = client.get("/compare", params=wrong)
+        assert refused.status_code == 404
+        assert "This run cannot be shown" in refused.text

@@ -10,6 +10,7 @@ import pytest
 from helpers.commands import refused
 from helpers.run_files import CATEGORIES, write_run
 
+from subtaxa.cli import compare
 from subtaxa.cli.main import main
 from subtaxa.data.tables import parquet_bytes
 from subtaxa.runs import layout, reading
@@ -67,3 +68,19 @@ def test_what_cannot_be_compared(runs: tuple[str, str], tmp_path: Path, capsys: 
     old = str(shutil.copytree(OLD_RUN, tmp_path / "old"))
     assert "no text with the same label in common" in refused(capsys, ["compare", runs[0], old])
     assert "there is no folder" in refused(capsys, ["compare", runs[0], str(tmp_path / "none")])
+
+
+def test_the_page_is_written_whole_and_only_on_request_again(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["compare", *runs, "--out", str(page)]) == 0
+    assert capsys.readouterr().out == f"wrote {page}\n"
+    assert 'From <bdi dir="auto">a</bdi> to <bdi dir="auto">b</bdi>' in page.read_text("utf-8")
+    assert "add --overwrite" in refused(capsys, ["compare", *runs, "--out", str(page)])
+    assert main(["compare", *runs, "--out", str(page), "--overwrite"]) == 0
+
+
+def test_runs_with_the_same_name_are_told_apart() -> None:
+    assert compare._titles("one/run", "two/run") == ("one/run", "two/run")
+    assert compare._titles("run", "./run") == ("run", "run")

@@ -24,7 +24,7 @@ COMMANDS = commands(parser())
 
 def test_the_list_of_commands() -> None:
     assert list(COMMANDS) == [
-        *("discover", "demo", "open", "assign", "update", "info", "compare", "export", "ask"),
+        *("discover", "demo", "open", "mcp", "assign", "update", "info", "compare", "export", "ask"),
         *("split", "merge", "rename", "move", "recut", "undo", "edit"),
         *("name", "methods", "encoders", "bench", "bench run", "bench table", "bench figure", "bench compare"),
     ]

@@ -13,6 +13,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from subtaxa.app.desk import Desk
+from subtaxa.app.run_app import run_endpoints
+from subtaxa.app.start_app import start_app
 from subtaxa.cli.main import parser
 from subtaxa.methods import variants
 from subtaxa.settings import NAMES, PRESETS, Settings
@@ -63,6 +66,13 @@ def test_the_methods_page_has_every_method(generate: ModuleType) -> None:
         assert re.search(rf"^\| `{re.escape(name)}` \| \S.+ \|$", page, re.M)
 
 
+def test_the_page_of_the_interface_has_every_address_of_both_apps(generate: ModuleType) -> None:
+    page = generate.app_api_page()
+    routes = [*start_app(Desk(Path())).routes, *(endpoint.route() for endpoint in run_endpoints(None, None, None))]
+    addresses = {route.path for route in routes if route.path.startswith("/api/")}
+    assert addresses == set(re.findall(r"^\| `(?:GET|POST) (/api/[\w-]+)` \| \S", page, re.M))
+
+
 def test_the_notebooks_page_shows_code_and_output(generate: ModuleType) -> None:
     page = generate.notebook_page(json.loads(NOTEBOOK.read_text("utf-8")))
     assert page.startswith("# The same in a notebook")
@@ -103,4 +113,4 @@ def test_the_notebook_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
         assert bool(before) == bool(after)
     assert now[0] == shown[0]
     assert now[-1] == shown[-1] == "True"
-    assert re.search(r"My new name", now[5])
+    assert any("My new name" in text for text in now)

@@ -13,17 +13,21 @@ from sklearn.exceptions import NotFittedError
 
 from subtaxa.discovery import Discovery
 from subtaxa.errors import InputError, SettingError, SubtaxaError
+from subtaxa.report import time_plot
 from subtaxa.report.label_placement import place_names
 
 TEXTS, LABELS, FINE = planted_corpus()
 DOLLARS = {"money": "money $5 $x^{", "access": "access_$", "post": r"post \$ $$"}
+DAYS = [None if i == 3 else f"2024-{1 + i % 12:02}-17" for i in range(len(TEXTS))]
 EVERYTHING = np.array([[0.0, 0.0], [400.0, 300.0]])
 
 
 @pytest.fixture(scope="module")
 def model(quick: dict[str, object]) -> Discovery:
     pytest.importorskip("matplotlib")
-    found = Discovery(6, **quick).fit(TEXTS, [DOLLARS[label] for label in LABELS])  # type: ignore[arg-type]
+    columns = {"id": range(len(TEXTS)), "day $_{": DAYS}
+    labels = [DOLLARS[label] for label in LABELS]
+    found = Discovery(6, **quick).fit(TEXTS, labels, columns=columns)  # type: ignore[arg-type]
     found.taxonomy_.rename(found.taxonomy_[0].id, "costs $3 or $4_{")
     return found
 
@@ -94,12 +98,73 @@ def test_pretraining_is_counted_and_shaded() -> None:
     assert [panel.patches[0].get_x() + panel.patches[0].get_width() for panel in (coarse, pull)] == [2.5, 2.5]
 
 
+def test_the_tree_has_each_category_below_its_label(model: Discovery) -> None:
+    axes = model.plot_tree().axes[0]
+    rows = [tick.get_text() for tick in axes.get_yticklabels()]
+    bold = [tick.get_fontweight() == "bold" for tick in axes.get_yticklabels()]
+    named: dict[str, set[str]] = {}
+    for row, is_label in zip(rows, bold, strict=True):
+        if is_label:
+            label = row
+        else:
+            named.setdefault(label, set()).add(row.rpartition(" (")[0])
+    assert named == {label: {c.name for c in model.taxonomy_.children(label)} for label in DOLLARS.values()}
+    sizes = [len(children) for children in named.values()]
+    assert len(axes.lines) == sum(max(size - 1, 1) for size in sizes)  # Each join makes one of two.
+
+
+def test_the_time_plot_counts_each_dated_text_in_its_month(model: Discovery) -> None:
+    figure = model.plot_over_time()
+    assert figure.get_supylabel() == "texts per month"
+    assert figure.get_supxlabel() == "day $_{"
+    counts = {axes.get_title(loc="left"): [bar.get_height() for bar in axes.patches] for axes in figure.axes}
+    months = np.array([int((day or "0000-00")[5:7]) for day in DAYS])
+    for category in model.taxonomy_:
+        own = months[model.labels_ == category.id]
+        assert counts[category.name] == [(own == month).sum() for month in range(1, 13)]
+    assert sum(map(sum, counts.values())) == len(TEXTS) - 1
+    one = model.plot_over_time("day $_{", label=DOLLARS["money"])
+    assert len(one.axes) == len(model.taxonomy_.children(DOLLARS["money"]))
+
+
+@pytest.mark.parametrize(
+    ("days", "unit"),
+    [
+        (["2024-01-01", "2024-01-01"], "day"),
+        (["2024-01-01", "2024-06-01"], "week"),
+        (["2020-01-01", "2028-06-01"], "quarter"),
+        (["1800-01-01", "2024-06-01"], "year"),
+    ],
+)
+def test_the_period_follows_from_the_range_of_the_dates(days: list[str], unit: str) -> None:
+    name, period, begin = time_plot._periods(np.array(days, "datetime64[us]"))
+    assert name == unit
+    assert period.min() == 0
+    assert len(begin) == 2 + period.max()
+
+
+def test_a_time_plot_needs_dates_and_a_label_of_the_run(model: Discovery) -> None:
+    with pytest.raises(InputError, match="column 'id' holds no dates"):
+        model.plot_over_time("id")
+    with pytest.raises(InputError, match="there is no label 'nowhere'"):
+        model.plot_over_time(label="nowhere")
+    with pytest.raises(InputError, match="'when'"):
+        model.plot_over_time("when")
+
+
 def test_a_figure_displays_itself_and_none_stays_open(model: Discovery) -> None:
     import matplotlib
     from matplotlib import pyplot
 
     before, open_before = dict(matplotlib.rcParams), pyplot.get_fignums()
-    for figure in (model.plot_map(), model.plot_map("category"), model.plot_sizes(), model.plot_history()):
+    figures = (
+        model.plot_map(),
+        model.plot_map("category"),
+        model.plot_sizes(),
+        model.plot_tree(),
+        model.plot_history(),
+    )
+    for figure in (*figures, model.plot_over_time()):
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert dict(matplotlib.rcParams) == before
     assert pyplot.get_fignums() == open_before
@@ -123,10 +188,10 @@ def test_it_draws_in_the_given_axes(model: Discovery) -> None:
 def test_odd_names_are_drawn(model: Discovery, tmp_path: Path, name: str) -> None:
     odd = Discovery.load(model.save(tmp_path / "run"))
     odd.taxonomy_.rename(odd.taxonomy_[1].id, name)
-    for figure in (odd.plot_map("category"), odd.plot_sizes()):
+    for figure in (odd.plot_map("category"), odd.plot_sizes(), odd.plot_tree(), odd.plot_over_time()):
         figure._repr_png_()
         names = written(figure.axes[0]) + [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-        assert all(len(text) <= 42 and text.isprintable() for text in names)
+        assert all(len(text) <= 42 + len(" (99)") and text.isprintable() for text in names)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +200,9 @@ def test_odd_names_are_drawn(model: Discovery, tmp_path: Path, name: str) -> Non
 def test_tiny_runs_can_be_plotted(quick: dict[str, object], texts: list[str], labels: list[str]) -> None:
     pytest.importorskip("matplotlib")
     tiny = Discovery(**{**quick, "epochs": 0}).fit(texts, labels)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no column holds dates"):
+        tiny.plot_over_time()
+    assert len(tiny.plot_tree().axes[0].get_yticklabels()) == len(set(labels)) + len(tiny.taxonomy_)
     figure = tiny.plot_map()
     assert set(written(figure.axes[0])) == set(labels)
     assert len(figure.axes[0].collections[0].get_offsets()) == len(texts)

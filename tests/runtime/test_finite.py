@@ -23,6 +23,7 @@ from subtaxa.runtime.finite import NotFinite, check_rows, with_texts
 from subtaxa.training import checkpoint
 
 TEXTS, LABELS, _ = planted_corpus(10)
+FEW, OF_FEW, _ = planted_corpus(5)
 
 
 @pytest.fixture
@@ -178,11 +179,11 @@ def test_extreme_settings_give_finite_results_or_one_sentence(
     model = Discovery(6, **{**quick, "epochs": 1, **changes})
     if changes.get("learning_rate") == 1.0:
         with suppress(NotFinite):
-            model.fit(TEXTS, LABELS)
+            model.fit(FEW, OF_FEW)
         if not hasattr(model, "labels_"):
             return
     else:
-        model.fit(TEXTS, LABELS)
+        model.fit(FEW, OF_FEW)
     numbers = [model.features_, model.confidences_, model.map_, model.clusters_.centroids]
     assert all(torch.isfinite(torch.from_numpy(array)).all() for array in numbers)
     assert ((model.confidences_ >= 0) & (model.confidences_ <= 1)).all()

@@ -25,7 +25,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_no_time_is_left_for_training(quick: dict[str, object]) -> None:
-    texts, labels, _ = planted_corpus(20)
+    texts, labels, _ = planted_corpus(8)
     model = Discovery(6, **quick).fit(texts, labels, time_limit=0)
     untrained = Discovery(6, method="bert", **quick | {"epochs": 0}).fit(texts, labels)
     assert len(model.history_) == 1
@@ -34,7 +34,7 @@ def test_no_time_is_left_for_training(quick: dict[str, object]) -> None:
 
 
 def test_enough_time_changes_nothing(quick: dict[str, object]) -> None:
-    texts, labels, _ = planted_corpus(20)
+    texts, labels, _ = planted_corpus(8)
     limited, unlimited = (Discovery(6, **quick).fit(texts, labels, time_limit=limit) for limit in (3600, None))
     assert (limited.features_ == unlimited.features_).all()
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from helpers.corpus import planted_corpus
+from helpers.methods import prepared
+from numpy.typing import NDArray
 from torch import nn
 
-from subtaxa import Discovery
+from subtaxa.methods import method_class
+from subtaxa.runtime.progress import Progress
+from subtaxa.training.trainer import Trainer
 from subtaxa.training.weight_average import average_weights, copy_weights
 
 
@@ -34,15 +37,19 @@ def test_a_copy_does_not_change_with_the_module() -> None:
     torch.testing.assert_close(before["weight"] + 1.0, module.weight)
 
 
+def features(tiny_encoder: str, share: float | None) -> NDArray[np.float32]:
+    """The features of all texts after a training with this share of untrained weights, or before it."""
+    given = {"per_topic": 12, "epochs": 2, "learning_rate": 1e-2, "batch_size": 16, "untrained_share": share or 0.0}
+    settings, encoder, data, _ = prepared(tiny_encoder, **given)  # type: ignore[arg-type]
+    if share is not None:
+        method = method_class(settings.method)(settings)
+        Trainer(settings, 0, Progress()).run("", method, encoder, data, 2)
+    return encoder.features(data.tokens).numpy()
+
+
 def test_the_trained_encoder_lies_between_the_two_ends(tiny_encoder: str) -> None:
-    texts, labels, _ = planted_corpus(12)
-    common = {"encoder": tiny_encoder, "epochs": 2, "learning_rate": 1e-2, "batch_size": 16, "categories": 6}
-    untrained, middle, trained = (
-        Discovery(**common, untrained_share=share).fit(texts, labels).transform(texts) for share in (1.0, 0.5, 0.0)
-    )
-    np.testing.assert_allclose(
-        untrained, Discovery(**common | {"epochs": 0}).fit(texts, labels).transform(texts), atol=1e-5
-    )
+    untrained, middle, trained = (features(tiny_encoder, share) for share in (1.0, 0.5, 0.0))
+    np.testing.assert_allclose(untrained, features(tiny_encoder, None), atol=1e-5)
     way = np.linalg.norm(trained - untrained)
     assert way > 0.1
     assert np.linalg.norm(middle - untrained) < way

@@ -1,1 +1,1 @@
-"""The local app: the report of a run, live. It needs the extra `subtaxa[app]`."""
+"""A run, live: in the browser (extra `subtaxa[app]`), and for agents (extra `subtaxa[mcp]`)."""

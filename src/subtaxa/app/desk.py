@@ -14,6 +14,8 @@ from subtaxa.app.runs_here import runs_below
 from subtaxa.app.uploads import Uploads, look_into
 from subtaxa.app.workbench import Workbench
 from subtaxa.errors import InputError
+from subtaxa.report.compare_page import render_comparison
+from subtaxa.runs.compare_runs import compare_runs
 
 
 class Desk:
@@ -98,6 +100,15 @@ class Desk:
                 bench = Workbench(self.keys[key])
                 self.open[key] = bench, run_app(bench, home=True)
             return self.open[key][1]
+
+    def comparison(self, a: int, b: int) -> str:
+        """The page that compares two listed runs."""
+        with self.lock:
+            if not all(0 <= key < len(self.keys) for key in (a, b)):
+                raise InputError("there is no such run: go back to the list of runs")
+            one, other = (self.keys[key] for key in (a, b))
+        names = (str(folder.relative_to(self.place)) for folder in (one, other))
+        return render_comparison(compare_runs(one, other), *names, home=True)
 
     def close(self) -> None:
         """End the job, bring the runs up to date and remove the dropped file."""

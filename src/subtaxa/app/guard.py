@@ -36,14 +36,14 @@ class Keys:
     users of the machine may see it among the processes, so it works a single time. Both give the cookie.
     """
 
-    def __init__(self, port: int) -> None:
-        self.port, self.name = port, f"subtaxa_{port}"
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.address, self.name = f"{f'[{host}]' if ':' in host else host}:{port}", f"subtaxa_{port}"
         self.token, self.cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self.once: str | None = secrets.token_urlsafe(32)
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.address}"
 
     def link(self, token: str) -> str:
         return f"{self.origin}/?token={token}"
@@ -88,7 +88,7 @@ class Guard:
 
     def _comes_from_here(self, headers: Headers, method: str) -> bool:
         """Whether a request was sent to this address, and not by a page of another one."""
-        if headers.getlist("host") != [f"127.0.0.1:{self.keys.port}"]:
+        if headers.getlist("host") != [self.keys.address]:
             return False
         origins = headers.getlist("origin")
         if method not in ("GET", "HEAD"):

@@ -16,13 +16,25 @@ ABOUT = (
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", None: "null"}
 PROBLEM = {"type": "object", "required": ["problem"], "properties": {"problem": {"type": "string"}}}
 
+UPLOAD = {
+    "post": {
+        "summary": "Take a file. The answer has its number, its columns and its first rows.",
+        "parameters": [{"name": "name", "in": "query", "required": True, "schema": {"type": "string"}}],
+        "requestBody": {"required": True, "content": {"application/octet-stream": {}}},
+        "responses": {
+            "200": {"description": "The answer.", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "422": {"description": "What is wrong.", "content": {"application/json": {"schema": PROBLEM}}},
+        },
+    }
+}
+
 
 def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The OpenAPI document of some endpoints."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "subtaxa open", "version": __version__, "description": ABOUT},
-        "paths": {f"/api/{endpoint.name}": _path(endpoint) for endpoint in endpoints},
+        "paths": {f"/api/{endpoint.name}": _path(endpoint) for endpoint in endpoints} | {"/api/upload": UPLOAD},
     }
 
 

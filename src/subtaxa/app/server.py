@@ -7,6 +7,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 
 import uvicorn
@@ -17,6 +18,7 @@ from subtaxa.app.guard import Guard, Keys
 from subtaxa.app.run_app import run_app
 from subtaxa.app.start_app import start_app
 from subtaxa.app.workbench import Workbench
+from subtaxa.errors import SettingError
 
 
 @contextmanager
@@ -37,11 +39,10 @@ def app_for(folder: Path | None) -> Iterator[ASGIApp]:
 
 
 @contextmanager
-def listening(app: ASGIApp) -> Iterator[tuple[uvicorn.Server, socket.socket, Keys]]:
+def listening(app: ASGIApp, host: str = "127.0.0.1") -> Iterator[tuple[uvicorn.Server, socket.socket, Keys]]:
     """A server for the app with its socket and the keys of its guard. The browser can already connect."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.bind(("127.0.0.1", 0))
-        keys = Keys(listener.getsockname()[1])
+    with _bound(host) as listener:
+        keys = Keys(listener.getsockname()[1], host.lower())
         config = uvicorn.Config(
             Guard(app, keys),
             http="h11",
@@ -57,9 +58,39 @@ def listening(app: ASGIApp) -> Iterator[tuple[uvicorn.Server, socket.socket, Key
         yield uvicorn.Server(config), listener, keys
 
 
-def serve(folder: Path | None, *, browse: bool, announce: Callable[[str], None]) -> None:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+
+
+def check_host(host: str) -> None:
+    """Refuse an address that no browser can be sent to: its requests could not be told from foreign ones."""
+    if not host or (_is_address(host) and ip_address(host).is_unspecified):
+        raise SettingError(f"--host {host!r} is no single address: give the one by which browsers reach this machine")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _bound(host: str) -> socket.socket:
+    """A socket at a free port of an address of this machine."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((host, 0))
+    except (OSError, UnicodeError) as error:
+        listener.close()
+        raise SettingError(f"--host {host!r} cannot be used ({error}): give an address of this machine") from error
+    return listener
+
+
+def serve(folder: Path | None, *, browse: bool, announce: Callable[[str], None], host: str = "127.0.0.1") -> None:
     """Serve the app until a signal ends it. `announce` gets its link."""
-    with app_for(folder) as app, listening(app) as (server, listener, keys):
+    with app_for(folder) as app, listening(app, host) as (server, listener, keys):
         announce(keys.link(keys.token))
         if browse and keys.once is not None:
             threading.Thread(target=webbrowser.open, args=(keys.link(keys.once),), daemon=True).start()

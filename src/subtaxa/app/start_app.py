@@ -18,6 +18,7 @@ from subtaxa.app.endpoints import Endpoint, as_page
 from subtaxa.app.start_page import asset, problem_page, start_page, style
 from subtaxa.app.upload_route import upload_route
 from subtaxa.errors import SubtaxaError
+from subtaxa.report.compare_page import comparison_style
 
 
 def start_app(desk: Desk) -> Starlette:
@@ -25,6 +26,32 @@ def start_app(desk: Desk) -> Starlette:
 
     async def page(_: Request) -> Response:
         return as_page(start_page(), [asset("start.js")], style())
+
+    async def comparison(request: Request) -> Response:
+        try:
+            a, b = (int(request.query_params.get(name, "-1")[:9]) for name in "ab")
+            found = await run_in_threadpool(desk.comparison, a, b)
+        except (SubtaxaError, ValueError) as error:
+            about = str(error) if isinstance(error, SubtaxaError) else "there is no such run: choose two of the list"
+            return as_page(problem_page(about), [], style(), HTTPStatus.NOT_FOUND)
+        return as_page(found, [], comparison_style())
+
+    async def to_run(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            app = await run_in_threadpool(desk.app_of, int(scope["path_params"]["key"]))
+        except SubtaxaError as error:
+            await as_page(problem_page(str(error)), [], style(), HTTPStatus.NOT_FOUND)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    routes = [Route("/", page), Route("/compare", comparison), upload_route(desk.uploads)]
+    return Starlette(
+        routes=[*routes, *(endpoint.route() for endpoint in start_endpoints(desk)), Mount("/run/{key:int}", to_run)]
+    )
+
+
+def start_endpoints(desk: Desk) -> list[Endpoint]:
+    """The JSON interface of the start page."""
 
     def discover(sent: Any) -> dict[str, Any]:
         desk.discover(sent["upload"], {name: sent[name] for name in jobs.ASKED})
@@ -38,19 +65,9 @@ def start_app(desk: Desk) -> Starlette:
         desk.stop()
         return desk.view()
 
-    async def to_run(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            app = await run_in_threadpool(desk.app_of, int(scope["path_params"]["key"]))
-        except SubtaxaError as error:
-            await as_page(problem_page(str(error)), [], style(), HTTPStatus.NOT_FOUND)(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    endpoints = [
+    return [
         Endpoint("start", "The runs below the current folder, and the progress of the job.", lambda _: desk.view()),
         Endpoint("discover", "Find the categories of the dropped file.", discover, {"upload": int, **jobs.ASKED}),
         Endpoint("resume", "Continue a run that was stopped.", resume, {"key": int}),
         Endpoint("stop", "Stop the job. It can be continued.", stop, {}),
     ]
-    routes = [Route("/", page), upload_route(desk.uploads)]
-    return Starlette(routes=[*routes, *(e.route() for e in endpoints), Mount("/run/{key:int}", to_run)])

@@ -5,7 +5,7 @@ the end, or by the next command that opens the run.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,16 @@ class Workbench:
             self.check(known)
             for what in corrections.as_edits(self.session.working, corrections.checked(correction)):
                 self.add(edits.create(what.pop("do"), self.session.working, self.session.log, **what))
+
+    def try_out(self, sent: Sequence[Any]) -> tuple[list[str], int]:
+        """What some corrections would do, in words, and the number of edits so far. Nothing is changed."""
+        with self.lock:
+            self.current()
+            working, log = self.session.working.copy(), list(self.session.log)
+        known = len(log)
+        for correction in sent:
+            corrections.carry_out(working, log, correction)
+        return [edit["says"] for edit in log[known:]], known
 
     def parts(self, category: int, into: int | None) -> list[dict[str, Any]]:
         """The categories that splitting one would give. Nothing is changed."""

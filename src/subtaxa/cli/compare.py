@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subtaxa.cli.output_file import new_file, write_file
 from subtaxa.runtime.terminal import say
 
 if TYPE_CHECKING:
@@ -28,18 +29,32 @@ def add_parser(commands: Any) -> None:
     command.add_argument("a", metavar="A", help="run folder written by discover")
     command.add_argument("b", metavar="B", help="run folder to compare it with")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.add_argument("--out", metavar="FILE", help="write a page with diagrams, such as comparison.html")
+    command.add_argument("--overwrite", action="store_true", help="replace the page if it exists")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     from subtaxa.runs.compare_runs import compare_runs
 
+    target = None if options.out is None else new_file(options.out, overwrite=options.overwrite)
     found = compare_runs(Path(options.a), Path(options.b))
-    if options.json:
+    if target is not None:
+        from subtaxa.report.compare_page import render_comparison
+
+        write_file(target, render_comparison(found, *_titles(options.a, options.b)).encode())
+    elif options.json:
         say(json.dumps(found.to_dict(), indent=2))
-        return
-    for line in _lines(found, options.a, options.b):
-        say(line)
+    else:
+        for line in _lines(found, options.a, options.b):
+            say(line)
+
+
+def _titles(a: str, b: str) -> tuple[str, str]:
+    """What the page calls two folders: the ends of their paths, as long as needed to tell them apart."""
+    one, other = (Path(folder).absolute().parts for folder in (a, b))
+    length = next((n for n in range(1, max(len(one), len(other))) if one[-n:] != other[-n:]), 1)
+    return str(Path(*one[-length:])), str(Path(*other[-length:]))
 
 
 def _lines(found: Comparison, a: str, b: str) -> Iterator[str]:
@@ -57,7 +72,7 @@ def _lines(found: Comparison, a: str, b: str) -> Iterator[str]:
 
 def _rows(relation: Relation) -> Iterator[tuple[str, str, str, str, str]]:
     """A row for each two categories that share texts. What was said in the row above is left out."""
-    a, b = ({c.id: c for c in side} for side in (relation.a, relation.b))
+    a, b = relation.categories()
     shared = sorted(relation.shared, key=lambda pair: (pair[0], -pair[2]))
     pairs: list[tuple[Category | None, Category | None, str]] = [(a[i], b[j], f"{count:,}") for i, j, count in shared]
     alone = next(iter(a.values()), None), next(iter(b.values()), None), ""  # a category without a counterpart

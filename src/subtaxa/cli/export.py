@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from subtaxa.cli.options import add_run_folder
-from subtaxa.errors import InputError, SettingError
-from subtaxa.runtime.terminal import say
+from subtaxa.cli.output_file import new_file, write_file
+from subtaxa.errors import SettingError
 
 # As in runs/export.py, which is imported only when it is needed.
 NAMES = ("csv", "parquet", "xlsx", "json", "markdown", "skos")
@@ -37,21 +37,14 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from subtaxa.runs.export import export_run
-    from subtaxa.runtime.atomic_files import write_whole
 
-    target = None if options.out == "-" else Path(options.out)
+    target = None if options.out == "-" else new_file(options.out, overwrite=options.overwrite)
     form = _format(options.format, target)
-    if target is not None and target.exists() and not options.overwrite:
-        raise InputError(f"{str(target)!r} exists: choose another file or add --overwrite")
     content = export_run(Path(options.folder), form, options.base)
     if target is None:
         _print(content)
-        return
-    try:
-        write_whole(target, content)
-    except OSError as error:
-        raise InputError(f"{str(target)!r} cannot be written ({error.strerror}): choose another file") from error
-    say(f"wrote {target}")
+    else:
+        write_file(target, content)
 
 
 def _format(name: str | None, target: Path | None) -> str:

@@ -23,6 +23,7 @@ from subtaxa.cli import (
     encoders,
     export,
     info,
+    mcp_server,
     methods,
     name,
     open_app,
@@ -35,7 +36,10 @@ from subtaxa.runtime.launcher import is_first_process
 from subtaxa.runtime.signals import Stopped
 from subtaxa.runtime.terminal import printable
 
-COMMANDS = (discover, demo, open_app, assign, update, info, compare, export, ask, edits, name, methods, encoders, bench)
+COMMANDS = (
+    *(discover, demo, open_app, mcp_server, assign, update, info, compare, export),
+    *(ask, edits, name, methods, encoders, bench),
+)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,8 +25,11 @@ def outlier_threshold(
     features: Floats, assignment: Ints, clusters: Clusters, deviations: float = DEVIATIONS
 ) -> NDArray[np.float64]:
     """The similarity to the centroid (K,) below which a text is an outlier of its category."""
-    own = similarity_to(features, assignment, clusters)  # (N,)
-    k = len(clusters)
+    return threshold_of(similarity_to(features, assignment, clusters), assignment, len(clusters), deviations)
+
+
+def threshold_of(own: NDArray[np.float64], assignment: Ints, k: int, deviations: float) -> NDArray[np.float64]:
+    """The same, given the similarity of each text to its own centroid (N,)."""
     median = _medians(own, assignment, k)  # (K,)
     deviation = np.abs(own - median[assignment])  # (N,)
     overall = float(np.median(deviation)) if len(deviation) else 0.0

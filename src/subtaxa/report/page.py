@@ -25,7 +25,7 @@ from subtaxa.report.content import Content, as_json
 from subtaxa.report.text_tables import CHOICE_NOTE, SCORE_NOTE, plausible
 
 # Control characters, lone surrogates and noncharacters, which an HTML file must not contain.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 SCRIPTS = (
     "dom",
     "state",
@@ -38,6 +38,7 @@ SCRIPTS = (
     "map",
     "selection",
     "export",
+    "picture",
     "app",
 )
 # Only in the app, which serves the page together with the run.
@@ -61,11 +62,13 @@ class ReportData:
     created: str
 
 
-def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False) -> str:
+def render_report(
+    data: ReportData, live: Mapping[str, Any] | None = None, *, home: bool = False, framed: bool = False
+) -> str:
     """The whole page, safe to write as UTF-8 whatever the texts and labels contain.
 
     With `live`, it is the page of the app, with these further data: corrections go to the run at once. With `home`, it
-    has a link to the app's list of runs.
+    has a link to the app's list of runs. With `framed`, its links stay in a frame that is given the page as `srcdoc`.
     """
     is_live = live is not None
     style, scripts = _style(is_live), _scripts(is_live)
@@ -73,10 +76,11 @@ def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, ho
         data=data,
         live=is_live,
         home=home,
+        framed=framed,
         style=Markup(style),  # noqa: S704 - our own file
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and d3
         content=Markup(as_json(data.content, live)),  # noqa: S704 - contains no <
-        policy=policy(live=is_live),
+        policy=policy(live=is_live, framed=framed),
         mean_confidence=float(data.content.confidences.mean()) if len(data.content.texts) else None,
         phases=phases(data.history),
         number_charts=list(number_charts(data.numbers)),
@@ -84,21 +88,21 @@ def render_report(data: ReportData, live: Mapping[str, Any] | None = None, *, ho
         choice_note=CHOICE_NOTE,
         slowest=max(map(formatting.finite_or_zero, data.timings.values()), default=0.0) or 1.0,
     )
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
+    return NOT_IN_HTML.sub("\N{REPLACEMENT CHARACTER}", page.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def policy(*, live: bool = False) -> str:
+def policy(*, live: bool = False, framed: bool = False) -> str:
     """The page's security policy."""
-    return policy_for(_scripts(live), _style(live), live=live)
+    return policy_for(_scripts(live), _style(live), live=live, base="about:" if framed else "'none'")
 
 
-def policy_for(scripts: Sequence[str], style: str, *, live: bool) -> str:
+def policy_for(scripts: Sequence[str], style: str, *, live: bool, base: str = "'none'") -> str:
     """A security policy: only these scripts and this style and, in the app, requests only to the app itself."""
     allowed = " ".join(map(_digest, scripts))
     connect = "connect-src 'self'; " if live else ""
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; {connect}"
-        "base-uri 'none'; form-action 'none'"
+        f"base-uri {base}; form-action 'none'"
     )
 
 

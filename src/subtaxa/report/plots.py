@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,13 +75,13 @@ def plot_map(state: FittedState, color: str = "label", ax: Axes | None = None) -
     """Plot all texts on a plane, with the names of their labels or categories. Close groups have different colours."""
     if color not in ("label", "category"):
         raise SettingError(f"color is {color!r}: it must be 'label' or 'category'")
-    spots, place = _spots(state), state.category_index  # (K, 2), (N,)
+    spots, place = spots_of(state), state.category_index  # (K, 2), (N,)
     owner = state.clusters.parents if color == "label" else np.arange(len(spots))  # (K,)
-    colours = _colours(spots, owner, np.bincount(owner[place]))  # (G,)
+    colours = colours_of(spots, owner, np.bincount(owner[place]))  # (G,)
     names = _label_names(state, spots) if color == "label" else _category_names(state, spots)
     count = f"{len(place):,} texts, {len(spots):,} categories of {len(state.coarse_labels):,} labels"
-    with matplotlib.rc_context(style.SETTINGS):
-        figure, axes = _canvas(ax, 8.0, 7.5)
+    with in_style():
+        figure, axes = canvas(ax, 8.0, 7.5)
         dots: Any = {"s": np.clip(30_000 / len(place), 3.5, 20), "alpha": 0.6, "linewidths": 0, "rasterized": True}
         x, y = state.map.T
         axes.scatter(x, y, c=[colours[i] for i in owner[place]], **dots)
@@ -96,13 +97,13 @@ def plot_sizes(state: FittedState, ax: Axes | None = None) -> Figure:
     """Plot the number of texts in each category, grouped by label."""
     taxonomy = state.taxonomy
     parents = state.clusters.parents  # (K,)
-    colours = _colours(_spots(state), parents, np.bincount(parents[state.category_index]))
+    colours = colours_of(spots_of(state), parents, np.bincount(parents[state.category_index]))
     rows: list[tuple[str, int | None, str]] = []  # (name, size, colour), where a label has no size
     for parent, colour in zip(taxonomy.parents, colours, strict=True):
-        rows.append((_written(parent), None, colour))
-        rows += [(_written(c.name), c.size, colour) for c in taxonomy.children(parent)]
-    with matplotlib.rc_context(style.SETTINGS):
-        figure, axes = _canvas(ax, 6.5, 0.7 + 0.17 * len(rows))
+        rows.append((written(parent), None, colour))
+        rows += [(written(c.name), c.size, colour) for c in taxonomy.children(parent)]
+    with in_style():
+        figure, axes = canvas(ax, 6.5, 0.7 + 0.17 * len(rows))
         bars = [(y, size, colour) for y, (_, size, colour) in enumerate(rows) if size is not None]
         height, width, shades = zip(*bars, strict=True)
         drawn = axes.barh(height, width, color=shades, height=0.75)
@@ -127,7 +128,7 @@ def plot_history(state: FittedState) -> Figure:
     before = sum(bool(row.get("pretraining")) for row in history)
     columns = 2 if len(keys) == 4 else min(len(keys), style.MAX_COLUMNS)
     rows = -(-len(keys) // columns)
-    with matplotlib.rc_context(style.SETTINGS):
+    with in_style():
         figure = Picture((2.5 * columns + 0.4, 2.2 * rows), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False, sharex=True).flat)
         for axes, key in zip(grid, keys, strict=False):
@@ -144,7 +145,12 @@ def plot_history(state: FittedState) -> Figure:
     return figure
 
 
-def _canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
+def in_style() -> AbstractContextManager[None]:
+    """The settings of our figures, while one is drawn."""
+    return matplotlib.rc_context(style.SETTINGS)
+
+
+def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
     """The caller's axes and their figure, or new ones."""
     if ax is not None:
         return ax.figure.figure, ax
@@ -152,13 +158,13 @@ def _canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]
     return figure, figure.subplots()
 
 
-def _written(text: str) -> str:
+def written(text: str) -> str:
     """A text as a name in a figure: one short line of printable characters."""
     text = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
-def _spots(state: FittedState) -> Floats:
+def spots_of(state: FittedState) -> Floats:
     """For each category, the position (K, 2) on the map with the most of its texts nearby."""
     place, near, spots = state.category_index, AROUND * np.ptp(state.map), []
     for i in range(len(state.taxonomy)):
@@ -167,7 +173,7 @@ def _spots(state: FittedState) -> Floats:
     return np.stack(spots)
 
 
-def _colours(spots: Floats, owner: Ints, texts: Ints) -> list[str]:
+def colours_of(spots: Floats, owner: Ints, texts: Ints) -> list[str]:
     """A colour for each group (G), largest first: the one whose other groups are farthest away."""
     apart = cdist(spots, spots)  # (K, K)
     gap = np.full((len(texts), len(texts)), np.inf)  # (G, G)
@@ -181,7 +187,7 @@ def _colours(spots: Floats, owner: Ints, texts: Ints) -> list[str]:
 
 def _category_names(state: FittedState, spots: Floats) -> list[Name]:
     return [
-        Name(_written(c.name), (x, y), i, c.size)
+        Name(written(c.name), (x, y), i, c.size)
         for i, ((x, y), c) in enumerate(zip(spots, state.taxonomy, strict=True))
     ]
 
@@ -199,7 +205,7 @@ def _label_names(state: FittedState, spots: Floats) -> list[Name]:
         for one in np.unique(group):
             largest = members[group == one][sizes[members][group == one].argmax()]
             x, y = spots[largest]
-            names.append(Name(_written(text), (x, y), label, int(texts[one]), True, one == texts.argmax()))
+            names.append(Name(written(text), (x, y), label, int(texts[one]), True, one == texts.argmax()))
     return names
 
 
@@ -208,7 +214,7 @@ def _write(axes: Axes, names: Sequence[Name], colours: Sequence[str], places: Fl
     figure = axes.figure.figure
     figure.draw_without_rendering()  # This computes the layout.
     halo = [withStroke(linewidth=2.5, foreground="white")]
-    written = [
+    drawn = [
         axes.annotate(
             name.text,
             name.place,
@@ -225,11 +231,11 @@ def _write(axes: Axes, names: Sequence[Name], colours: Sequence[str], places: Fl
         for name in names
     ]
     anchors = axes.transData.transform([name.place for name in names])  # (M, 2)
-    sizes = np.array([text.get_window_extent().size for text in written])  # (M, 2)
+    sizes = np.array([text.get_window_extent().size for text in drawn])  # (M, 2)
     frame = np.array(axes.bbox.extents).reshape(2, 2)
     needed = np.array([name.needed for name in names])
     offsets = place_names(anchors, sizes, axes.transData.transform(places), frame, needed)  # (M, 2)
-    for name, text, size, offset in zip(names, written, sizes, offsets, strict=True):
+    for name, text, size, offset in zip(names, drawn, sizes, offsets, strict=True):
         if np.isnan(offset).any():
             text.remove()
             continue

@@ -43,6 +43,10 @@ class Relation:
     b: tuple[Category, ...]
     shared: tuple[tuple[int, int, int], ...]  # (id in a, id in b, number of shared texts), most texts first
 
+    def categories(self) -> tuple[dict[int, Category], dict[int, Category]]:
+        """The categories of a and those of b, by id."""
+        return {c.id: c for c in self.a}, {c.id: c for c in self.b}
+
     def to_dict(self) -> dict[str, Any]:
         """The relation as JSON has it."""
         sides = {

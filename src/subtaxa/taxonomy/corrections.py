@@ -58,14 +58,19 @@ def correct(state: FittedState, path: Path, fingerprint: str) -> list[edit_log.E
     working, log = working_taxonomy(state), list(state.edits)
     for number, correction in enumerate(content["corrections"], 1):
         try:
-            for what in as_edits(working, checked(correction)):
-                edit = edits.create(what.pop("do"), working, log, **what)
-                log.append(edit_log.apply_new(working, edit, log))
+            carry_out(working, log, correction)
         except SubtaxaError as error:
             raise InputError(f"correction {number} of {str(path)!r} cannot be applied, so none was: {error}") from error
     new = log[len(state.edits) :]
     apply_log(state, log)
     return new
+
+
+def carry_out(working: WorkingTaxonomy, log: list[edit_log.Edit], correction: Any) -> None:
+    """Apply a correction to the categories, and add its edits to the log."""
+    for what in as_edits(working, checked(correction)):
+        edit = edits.create(what.pop("do"), working, log, **what)
+        log.append(edit_log.apply_new(working, edit, log))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from subtaxa.clustering.calibration import confidences_within
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.label_probabilities import confidences_in_labels
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats
 from subtaxa.taxonomy import edit_log, edits
@@ -86,10 +86,9 @@ def _categorisation(state: FittedState, working: WorkingTaxonomy) -> Categorisat
         return replace(old, **described)
     index = {c.id: i for i, c in enumerate(taxonomy)}
     assignment = np.array([index[i] for i in working.category.tolist()], dtype=np.int64)
-    coarse = clusters.parents[assignment]
     return Categorisation(
         labels=working.category,
-        confidences=confidences_within(state.features, assignment, clusters, state.calibration, coarse),
+        confidences=confidences_in_labels(state.features, assignment, clusters, state.calibration),
         clusters=clusters,
         known_texts=KnownTexts.of(state.data.texts, state.features, assignment, clusters),
         **described,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from subtaxa.clustering.calibration import Calibration, probability_blocks
+from subtaxa.clustering.calibration import Calibration
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
+from subtaxa.clustering.label_probabilities import mean_probabilities
 from subtaxa.clustering.number_of_categories import CategoryCount
-from subtaxa.clustering.outliers import is_outlier, outlier_threshold
+from subtaxa.clustering.outliers import outlier_threshold, similarity_to, threshold_of
 from subtaxa.data.kept_columns import NO_COLUMNS, KeptColumns
 from subtaxa.data.texts import CoarseTexts
 from subtaxa.runtime.arrays import Floats, Ints
@@ -120,8 +120,8 @@ class FittedState:
     @property
     def category_index(self) -> Ints:
         """The index of each text's category in the taxonomy (N,)."""
-        index = {category.id: i for i, category in enumerate(self.taxonomy)}
-        return np.array([index[i] for i in self.labels.tolist()], dtype=np.int64)
+        order = np.argsort(self.category_ids)
+        return order[np.searchsorted(self.category_ids, self.labels, sorter=order)]
 
     @property
     def outlier_threshold(self) -> NDArray[np.float64]:
@@ -131,20 +131,16 @@ class FittedState:
     @property
     def outliers(self) -> NDArray[np.bool_]:
         """Which texts (N,) are outliers. They have a category all the same."""
-        return is_outlier(self.features, self.category_index, self.clusters, self.outlier_threshold)
+        index = self.category_index
+        own = similarity_to(self.features, index, self.clusters)  # (N,)
+        return own < threshold_of(own, index, len(self.clusters), self.settings.outlier_deviations)[index]
 
     def confusions(self, most: int = 4) -> dict[int, list[tuple[int, float]]]:
         """By category id: up to `most` other categories that its texts might belong to, with their mean probability."""
-        index, k = self.category_index, len(self.taxonomy)
-        coarse = self.clusters.parents[index]
-        size = np.maximum(np.bincount(index, minlength=k), 1)
-        member = csr_matrix((np.ones(len(index)), (index, np.arange(len(index)))), shape=(k, len(index)))
-        total = np.zeros((k, k))
-        for rows, probability in probability_blocks(self.features, self.clusters, self.calibration, coarse):
-            total += member[:, rows] @ probability  # (B, K)
-        mean = total / size[:, None]  # (K, K)
+        mean = mean_probabilities(self.features, self.category_index, self.clusters, self.calibration)  # (K, K)
         np.fill_diagonal(mean, 0.0)
         ids, nearest = self.category_ids.tolist(), np.argsort(-mean, axis=1, kind="stable")[:, :most]
         return {
-            ids[i]: [(ids[j], float(mean[i, j])) for j in nearest[i] if mean[i, j] >= LEAST_CONFUSION] for i in range(k)
+            own: [(ids[j], float(mean[i, j])) for j in nearest[i] if mean[i, j] >= LEAST_CONFUSION]
+            for i, own in enumerate(ids)
         }

@@ -139,7 +139,22 @@
     showJob(state.job);
     $("place").textContent = state.runs.length ? state.place : `There is no run in ${state.place} yet. Drop a file above to start.`;
     $("runs").replaceChildren(...state.runs.map(runCard));
+    offerComparison(state.runs.filter(({ finished }) => finished));
     if (state.job && ACTIVE.includes(state.job.state)) setTimeout(look, 500);
+  }
+
+  /** Two lists of runs, older to newer. They are made anew only when the runs change, so that a choice stays. */
+  function offerComparison(runs) {
+    $("compare").hidden = runs.length < 2;
+    if ($("compare-a").length === runs.length) return;
+    const options = (chosen) => runs.map(({ key, folder }, i) => el("option", { value: key, selected: i === chosen, dir: "auto" }, folder));
+    $("compare-a").replaceChildren(...options(1));
+    $("compare-b").replaceChildren(...options(0));
+  }
+
+  function compare(event) {
+    event.preventDefault();
+    location.href = `/compare?a=${$("compare-a").value}&b=${$("compare-b").value}`;
   }
 
   const look = async () => show(await request("start"));
@@ -147,6 +162,7 @@
   $("file").addEventListener("change", ({ target }) => target.files.length && upload(target.files[0]));
   for (const id of ["text-column", "label-column"]) $(id).addEventListener("change", showPreview);
   $("choose").addEventListener("submit", discover);
+  $("compare").addEventListener("submit", compare);
   $("job-stop").addEventListener("click", async () => show(await post("stop", {})));
   addEventListener("dragover", (event) => {
     event.preventDefault();

@@ -73,6 +73,7 @@ function addListeners() {
   $("categories-csv").addEventListener("click", downloadCategories);
   $("assignments-csv").addEventListener("click", downloadAssignments);
   $("undo").addEventListener("click", undo);
+  $("main").addEventListener("click", savePicture);
   addMapListeners();
   keeper.listen();
 }

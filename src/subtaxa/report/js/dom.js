@@ -24,7 +24,8 @@ function filled(node, attributes, children) {
 /** Text from the user, isolated so that its writing direction cannot affect its surroundings. */
 const user = (text) => el("bdi", { dir: "auto" }, text);
 
-const formatNumber = (n) => n.toLocaleString("en");
+const inEnglish = new Intl.NumberFormat("en"); // Made once: making one takes longer than drawing a row.
+const formatNumber = (n) => inEnglish.format(n);
 const plural = (n, one, many = `${one}s`) => `${formatNumber(n)} ${n === 1 ? one : many}`;
 const quoted = (name) => `“\u2068${name}\u2069”`;
 

@@ -1,7 +1,9 @@
 // The tables and files to download, made in memory.
 
-function download(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+const download = (name, type, text) => downloadBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
+
+function downloadBlob(name, blob) {
+  const url = URL.createObjectURL(blob);
   const anchor = el("a", { href: url, download: name });
   document.body.append(anchor);
   anchor.click();

@@ -107,7 +107,7 @@ function dotStyle(number, faded, crowd) {
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
   }
-  return { colour: blend(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach };
+  return { colour: blend(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach, shape, radius };
 }
 
 /** One colour over another with this opacity, as a canvas pixel. */
