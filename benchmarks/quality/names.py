@@ -2,11 +2,15 @@
 
     python benchmarks/quality/names.py ../shared/data hwu64 >> research/measurements/names.jsonl
     python benchmarks/quality/names.py ../shared/data hwu64 --run RUN --show >> research/measurements/names.jsonl
+    python benchmarks/quality/names.py ../shared/data hwu64 --endpoint http://localhost:8080/v1 --model NAME
 
 Without a run, the true categories are named, with features of the packaged encoder as it is. With a run folder that
 `benchmarks/quality/discover.py ... --out RUN` kept, its own names count; categories and fine labels are matched one to
 one, as for ACC. Names and authors' names are embedded by the packaged encoder. The program reports the mean cosine of a
 name to the right author's name, how often that is the nearest of its label and of all, and how the names look.
+
+With an endpoint, a language model names the true categories, as `subtaxa name` does; they have the names, keywords and
+examples of a run. `--labels N` scores the first N labels only.
 
 The authors' names of Web of Science are in wos/label_names.tsv. `--features` keeps the features of the texts in a file.
 """
@@ -17,7 +21,9 @@ import csv
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +36,12 @@ from subtaxa import Discovery
 from subtaxa.bench.datasets import Dataset, load
 from subtaxa.encoders.base import Encoder
 from subtaxa.methods import settings_for
-from subtaxa.taxonomy.naming import name_categories
+from subtaxa.runtime.arrays import unit
+from subtaxa.taxonomy.categories import Category
+from subtaxa.taxonomy.chat_client import ChatServer
+from subtaxa.taxonomy.examples import representatives
+from subtaxa.taxonomy.model_names import find_name, find_names
+from subtaxa.taxonomy.naming import Words, name_categories
 from subtaxa.training.fit_encoder import encoder_for
 
 
@@ -39,6 +50,10 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="score the names of this run folder")
     parser.add_argument("--features", type=Path, help=".npy file to keep the features of the texts in")
     parser.add_argument("--show", action="store_true", help="list all names on standard error")
+    parser.add_argument("--endpoint", help="let a language model on this server name the categories")
+    parser.add_argument("--model", default="model", help="its name on the server")
+    parser.add_argument("--together", type=int, default=8, help="the number of categories in a question")
+    parser.add_argument("--labels", type=int, default=None, help="score the first labels only")
     given = parser.parse_args()
     data = load(given.dataset, given.data)
     settings = settings_for("default", **data.settings)
@@ -55,9 +70,25 @@ def main() -> None:
         words = name_categories(data.train.texts, truth, labels, features, lambda some: encoder.encode(some).numpy())
         seconds = round(time.perf_counter() - start, 1)
         names, matched = [w.name for w in words], np.arange(len(fine))
+        if given.endpoint:
+            start = time.perf_counter()
+            chosen = labels < (given.labels or len(labels))
+            server = ChatServer(given.endpoint, given.model, "")
+            asked = names_by_model(server.ask, described(words, data, truth, labels, features), chosen, given.together)
+            seconds = round(time.perf_counter() - start, 1)
+            names = [asked.get(i, name) for i, name in enumerate(names)]
     authors = authors_names(given.data, given.dataset, fine)
+    some = labels[matched] < (given.labels or len(labels))
+    names, matched = [name for name, kept in zip(names, some, strict=True) if kept], matched[some]
     record = {
-        "command": f"benchmarks/quality/names.py {given.dataset}{' --run RUN' if given.run else ''}",
+        "command": " ".join(
+            [
+                f"benchmarks/quality/names.py {given.dataset}",
+                *(["--run RUN"] if given.run else []),
+                *([f"--endpoint URL --model {given.model} --together {given.together}"] if given.endpoint else []),
+                *([f"--labels {given.labels}"] if given.labels else []),
+            ]
+        ),
         **score(names, [authors[i] for i in matched], labels[matched], encoder, authors, labels, show=given.show),
         **({} if seconds is None else {"seconds": seconds}),
         "cores": cpu_count(),
@@ -73,6 +104,50 @@ def encoded(encoder: Encoder, data: Dataset, path: Path | None) -> np.ndarray:
     if path:
         np.save(path, features)
     return np.asarray(features)
+
+
+def described(
+    words: Sequence[Words], data: Dataset, truth: np.ndarray, labels: np.ndarray, features: np.ndarray
+) -> list[Category]:
+    """The true categories as a run shows them."""
+    found = []
+    for i, word in enumerate(words):
+        members = np.flatnonzero(truth == i)
+        centroid = unit(features[members].mean(0, keepdims=True))[0]
+        examples = representatives(data.train.texts, features, members, centroid)
+        parent = str(np.unique(data.train.coarse)[labels[i]])
+        found.append(Category(i, parent, word.name, word.keywords, examples, len(members), 1.0))
+    return found
+
+
+def names_by_model(
+    ask: Callable[[str], str], categories: list[Category], chosen: np.ndarray, together: int
+) -> dict[int, str]:
+    """Usable names from a language model by category, as `subtaxa name` asks for them."""
+    names: dict[int, str] = {}
+
+    def without(some: Sequence[Category]) -> list[Category]:
+        ids = {c.id for c in some}
+        of_label = [c for c in categories if c.parent == some[0].parent and c.id not in ids]
+        return [replace(c, name=names.get(c.id, c.name)) for c in of_label]
+
+    wanted = [c for c, kept in zip(categories, chosen, strict=True) if kept]
+    of_label = groupby(sorted(wanted, key=lambda c: c.parent), key=lambda c: c.parent)
+    for some in (some for _, group in of_label for some in batched(group, together)):
+        if len(some) > 1:
+            names |= find_names(ask, some, without(some))
+        for category in some:
+            if category.id not in names and (found := find_name(ask, category, without([category]))):
+                names[category.id] = found
+        print(f"{len(names)} names", file=sys.stderr)
+    return names
+
+
+def batched(some: Iterable[Category], size: int) -> Iterator[list[Category]]:
+    """Lists of at most `size` items."""
+    rest = iter(some)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
 def authors_names(folder: Path, dataset: str, fine: Sequence[str]) -> list[str]:

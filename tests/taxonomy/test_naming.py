@@ -333,3 +333,23 @@ def test_among_texts_without_a_common_phrase_the_name_still_has_several_words() 
 def test_no_content_word_occurs_twice_in_a_name() -> None:
     found = named(["exchange the exchange"] * 5 + ["exchange the camera"] * 4, ["password reset"] * 9)
     assert found[0].name.split().count("exchange") <= 1
+
+
+def test_no_name_ends_at_a_number() -> None:
+    """ "at" tells the first category from the others, but what it belongs to is a number."""
+    days = ["Monday", "Tuesday", "Wednesday", "Thursday"]
+    found = named(
+        [f"engineer comes at {hour}" for hour in range(4)] + ["engineer comes late", "engineer late"],
+        [f"engineer booked for {day}" for day in days],
+        [f"engineer was rude on {day}" for day in days],
+    )
+    assert found[0].name.split()[-1] != "at"
+
+
+def test_a_function_word_that_is_frequent_in_all_other_labels_does_not_begin_a_name() -> None:
+    """ "why" is rare among the siblings, but every other label has it. It says nothing about the category."""
+    parcel = [f"why parcel {word}" for word in ("late", "lost", "broken", "late", "lost", "broken")]
+    bill = ["bill wrong", "bill double", "bill high", "bill wrong", "bill double", "bill high"]
+    rest = [["why lamp dark"] * 6, ["why door open"] * 6]
+    found = named(parcel, bill, *rest, parents=[0, 0, 1, 1])
+    assert found[0].name.split()[0] != "why"

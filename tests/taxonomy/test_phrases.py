@@ -99,3 +99,27 @@ def test_a_phrase_is_whole_where_it_ends_at_a_function_word_or_a_border() -> Non
 def test_the_letters_of_an_order_number_are_no_word() -> None:
     found = count_phrases(["order LH-12345 is late"], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     assert "lh" not in found.words
+
+
+def test_a_clause_begins_and_ends_at_punctuation_but_not_at_a_number() -> None:
+    """ "at" is followed by a number and "on" by nothing. "box" follows a number, "lamp" a full stop."""
+    found = count_phrases(
+        ["come at 4, 12 box. lamp on", "see a@b.org lid"], np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    )
+    place = {found.text(i): i for i in range(len(found.units))}
+    assert [found.opening[place[word]] for word in ("come", "box", "lamp", "lamp on", "on", "lid")] == [
+        1,
+        0,
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert [found.closing[place[word]] for word in ("at", "come at", "box", "lamp on", "lamp", "see")] == [
+        0,
+        0,
+        1,
+        1,
+        0,
+        0,
+    ]

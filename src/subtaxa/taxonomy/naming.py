@@ -29,21 +29,20 @@ KEYWORDS = 8
 SHORTLIST, MAX_EMBEDDED = 24, 8_000
 # Phrases of this many texts next to the centroid of a node can be its name even if no other text has them, if at least
 # this share of the node's texts have one of their words.
-TYPICAL, MIN_WORD_SHARE = 8, 0.05
+TYPICAL, MIN_WORD_SHARE = 16, 0.05
 # Any other phrase occurs in at least this share of a node's texts, and in at least two of them if there are enough.
-MIN_SHARE = 0.02
+MIN_SHARE = 0.01
 ENOUGH_TEXTS = 10
-# A function word says something if it is this many times as frequent as in the node's competitors on average ("turn
-# off"), and occurs in at least this share of the node's texts.
-MIN_LIFT, MIN_STRONG_SHARE = 4.0, 0.4
-# It may then begin or end a name if this share of its occurrences begin or end a sentence, or if most texts have it.
-MIN_BORDER, CERTAIN = 0.15, 0.75
-# The weight of each part of a phrase's score. They were chosen on HWU64 (research/notebook.md).
-CONFUSION, TEMPERATURE = 1.0, 0.1
-FREQUENCY, WORD_FREQUENCY, MORE_ELSEWHERE = 0.02, 0.04, 0.05
-ONE_WORD, LONG, FUNCTION_WORD, WHOLE, FRAGMENT = 0.15, 0.02, 0.04, 0.06, 0.05
-# A phrase is a fragment if this share of its occurrences, and there are at least so many, are in a longer candidate.
-MOSTLY, MIN_FRAGMENT = 0.7, 3
+# A function word says something if it is this many times as frequent as in the node's competitors on average and in
+# all texts ("turn off"), and occurs in at least this share of the node's texts.
+MIN_LIFT, MIN_STRONG_SHARE = 3.0, 0.05
+# It may then begin or end a name if this share of the phrase's occurrences begin or end a clause, or if most texts of
+# the node have it.
+MIN_BORDER, CERTAIN = 0.4, 0.75
+# The weight of each part of a phrase's score. They were chosen on HWU64 and the example (research/notebook.md).
+CONFUSION, TEMPERATURE = 0.6, 0.1
+FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
+ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.12, 0.01, 0.035, 0.06, 0.05
 # Added to shares, so that phrases absent from a competitor can be compared.
 SMOOTH = 0.01
 
@@ -96,7 +95,7 @@ def name_nodes(
     # Large nodes choose first. Equal ones are told apart by their number.
     for node in sorted(chosen, key=lambda node: (-corpus.sizes[node], node)):
         candidates = found[node]
-        scores = corpus.scores(node, candidates, judge) - FRAGMENT * corpus.is_fragment(node, candidates)
+        scores = corpus.scores(node, candidates, judge)
         taken = {names[other].casefold() for other in corpus.nodes.conflicts(node)} - {""}
         names[node] = _best(corpus, candidates, scores, taken, f"category {1 + nodes.place(node)}")
     return [Words(names[node], corpus.keywords(node)) for node in range(len(nodes))]
@@ -125,6 +124,8 @@ class _Corpus:
         per_text = diags(1.0 / np.maximum(self.sizes, 1))
         self.shares: csr_matrix = (per_text @ (nodes.covers @ phrases.counts)).tocsr()  # (G, V)
         self.word_shares: csr_matrix = (per_text @ (nodes.covers @ phrases.word_counts)).tocsr()  # (G, words)
+        self.word_counts = np.asarray(phrases.word_counts.sum(0), dtype=np.float64).ravel()  # (words,)
+        self.n_texts = float(part_sizes.sum())
         self.is_function = phrases.is_function
         units, padding = phrases.units, phrases.units < 0  # (V, MAX_CHARACTERS)
         self.n_function = (self.is_function[units] & ~padding).sum(1) if len(units) else np.empty(0, dtype=np.int64)
@@ -148,7 +149,11 @@ class _Corpus:
         ids, share = ids[order], share[order]
         average = self._average(self.shares, node)[ids]
         units = self.phrases.units[ids]
-        strong, may_begin, may_end = self._strong_words(node)
+        content = ~self.is_function & ~self.is_letter
+        tells, certain = self._telling(node)
+        strong, sure = content | tells, content | certain
+        may_begin = sure[self.first[ids]] | (tells[self.first[ids]] & (self.phrases.opening[ids] >= MIN_BORDER))
+        may_end = sure[self.last[ids]] | (tells[self.last[ids]] & (self.phrases.closing[ids] >= MIN_BORDER))
         n_weak = (~strong[units] & (units >= 0)).sum(1)
         n_strong = self.phrases.length[ids] - n_weak
         length = 1.0 + 0.4 * np.clip(n_strong - 1, 0, 2)
@@ -158,7 +163,7 @@ class _Corpus:
         word_share = np.asarray(self.word_shares[node].todense()).ravel()
         frequent = (word_share >= MIN_WORD_SHARE) & ~self.is_function
         often |= self.phrases.typical[ids] & (frequent[units] & (units >= 0)).any(1)
-        tidy = may_begin[self.first[ids]] & may_end[self.last[ids]] & ~self.is_one[ids] & ~self.repeats[ids]
+        tidy = may_begin & may_end & ~self.is_one[ids] & ~self.repeats[ids]
         # In a small node, frequencies do not show that function words alone say something.
         tidy &= (n_content > 0) | ((n_strong > 1) & (size >= ENOUGH_TEXTS))
         for kept in (tidy & often, tidy, often & (n_content > 0) & ~self.is_one[ids]):
@@ -172,15 +177,12 @@ class _Corpus:
         """How good a name each candidate is (m,)."""
         ids, share = candidates.phrases, candidates.shares
         others, children = self.nodes.competitors(node), self.nodes.children(node)
-        elsewhere = np.zeros(len(ids))
-        if len(others) and len(ids):
-            elsewhere = np.asarray(self.shares[others][:, ids].max(0).todense()).ravel()  # (m,)
         score = FREQUENCY * np.log(np.maximum(share, 1e-9))
-        score += MORE_ELSEWHERE * np.minimum(np.log((share + SMOOTH) / (elsewhere + SMOOTH)), 0.0)
         n_strong = self.phrases.length[ids] - candidates.n_weak
         n_words = np.where(self.phrases.spaceless[self.first[ids]], n_strong / 2, n_strong)
         score -= ONE_WORD * (n_strong <= 1) + LONG * np.maximum(n_words - 3, 0) + FUNCTION_WORD * self.n_function[ids]
-        score += WHOLE * self.phrases.whole[ids] + WORD_FREQUENCY * self._words_are_frequent(node, ids)
+        score += WHOLE * self.phrases.whole[ids] + OPENING * self.phrases.opening[ids]
+        score += WORD_FREQUENCY * self._words_are_frequent(node, ids)
         if judge is None or not len(ids):
             return score + candidates.tfidf / max(float(candidates.tfidf.max(initial=0.0)), 1e-9)
         cosines = judge.cosines(ids, np.concatenate([[node], children, others]))  # (m, 1 + children + others)
@@ -190,16 +192,6 @@ class _Corpus:
         # The negative logarithm of the node's probability among its competitors, in units of the cosine.
         doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
         return score + own - CONFUSION * doubt
-
-    def is_fragment(self, node: int, candidates: _Candidates) -> Mask:
-        """Which candidates (m,) occur mostly within a longer one, such as "new credit" in "new credit card"."""
-        found = np.zeros(len(candidates.phrases), dtype=bool)
-        units = [tuple(u for u in row if u >= 0) for row in self.phrases.units[candidates.phrases].tolist()]
-        often = candidates.shares * float(self.sizes[node])
-        for (i, short), (j, long) in itertools.permutations(enumerate(units), 2):
-            if len(short) < len(long) and often[i] >= MIN_FRAGMENT and often[j] >= MOSTLY * often[i]:
-                found[i] |= any(long[k : k + len(short)] == short for k in range(len(long) - len(short) + 1))
-        return found
 
     def keywords(self, node: int) -> tuple[str, ...]:
         """The words and pairs of words with the highest class-based TF-IDF. No two of them share a word."""
@@ -250,18 +242,16 @@ class _Corpus:
         group = np.append(self.nodes.competitors(node), node)
         return np.asarray(table[group].mean(0), dtype=np.float64).ravel()
 
-    def _strong_words(self, node: int) -> tuple[Mask, Mask, Mask]:
-        """Content words, and function words that tell the node from its competitors; which may begin and end a name."""
+    def _telling(self, node: int) -> tuple[Mask, Mask]:
+        """Which function words (words,) tell a node from all other texts, and which of them most of its texts have."""
         share = np.asarray(self.word_shares[node].todense(), dtype=np.float64).ravel()
-        others, content = self.nodes.competitors(node), ~self.is_function
+        others, size = self.nodes.competitors(node), float(self.sizes[node])
         if not len(others):
-            return content, content & ~self.is_letter, content & ~self.is_letter
-        elsewhere = np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel()
-        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE)
-        certain, fits = share >= CERTAIN, ~self.is_letter
-        begins = content | (tells & (certain | (self.phrases.opening >= MIN_BORDER)))
-        ends = content | (tells & (certain | (self.phrases.closing >= MIN_BORDER)))
-        return content | tells, begins & fits, ends & fits
+            return np.zeros_like(self.is_function), np.zeros_like(self.is_function)
+        elsewhere = (self.word_counts - share * size) / max(self.n_texts - size, 1.0)
+        elsewhere = np.maximum(elsewhere, np.asarray(self.word_shares[others].mean(0), dtype=np.float64).ravel())
+        tells = (share >= MIN_LIFT * elsewhere) & (share >= MIN_STRONG_SHARE) & self.is_function & ~self.is_letter
+        return tells, tells & (share >= CERTAIN)
 
 
 def _best(corpus: _Corpus, candidates: _Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:

@@ -21,6 +21,8 @@ from subtaxa.taxonomy.word_vectors import word_vectors
 
 Embed = Callable[[Sequence[str]], Floats]
 Scores = NDArray[np.float64]
+# The weight of the encoder's cosines; the rest is that of the words'.
+ENCODER = 0.6
 # This many phrases are judged at once.
 CHUNK = 4096
 
@@ -108,4 +110,4 @@ class _ByBoth:
         place = np.searchsorted(self.phrases, phrases).clip(max=len(self.phrases) - 1)
         known = (self.phrases[place] == phrases)[:, None]
         cosines = self.vectors[place].astype(np.float64) @ self.centroids[nodes].T  # (m, g)
-        return np.where(known, (cosines + self.by_words.cosines(phrases, nodes)) / 2, -1.0)
+        return np.where(known, ENCODER * cosines + (1 - ENCODER) * self.by_words.cosines(phrases, nodes), -1.0)

@@ -58,8 +58,8 @@ class Phrases:
     word_counts: csr_matrix  # (P, words) the number of texts with the word
     contains: csr_matrix  # (n, words) 1 for the words of each text
     is_function: NDArray[np.bool_]  # (words,)
-    opening: NDArray[np.float64]  # (words,) the share of a word's occurrences with nothing directly before it
-    closing: NDArray[np.float64]  # (words,) … and with nothing directly after it
+    opening: NDArray[np.float64]  # (V,) the share of a phrase's occurrences that begin a clause
+    closing: NDArray[np.float64]  # (V,) … and that end one
     typical: NDArray[np.bool_]  # (V,) whether a typical text contains the phrase
     whole: NDArray[np.float64]  # (V,) the share of its two ends at which a function word or nothing follows
 
@@ -102,6 +102,7 @@ def count_phrases(
     units, rows, columns = [np.empty((0, MAX_CHARACTERS), dtype=np.int64)], [], []
     runs, n_phrases = _Runs.of(corpus).known(corpus, known, 1), 0
     from_typical, whole = [np.empty(0, dtype=np.bool_)], [np.empty(0)]
+    opening, closing = [np.empty(0)], [np.empty(0)]
     for length in range(1, MAX_CHARACTERS + 1):
         runs = runs.longer(corpus, length).known(corpus, known, length) if length > 1 else runs
         if not len(runs.start):
@@ -115,8 +116,10 @@ def count_phrases(
         some[:, :length] = corpus.ids[runs.start[first[kept]][:, None] + np.arange(length)]
         units.append(some)
         from_typical.append(shown[kept])
-        ends = 0.5 * opens[runs.start] + 0.5 * closes[runs.start + length - 1]
-        whole.append((np.bincount(code, ends, len(first)) / np.bincount(code, minlength=len(first)))[kept])
+        begin, end = runs.start, runs.start + length - 1
+        whole.append(_mean(code, 0.5 * opens[begin] + 0.5 * closes[end])[kept])
+        opening.append(_mean(code, corpus.opens[begin])[kept])
+        closing.append(_mean(code, corpus.ends_clause[end])[kept])
         pairs = pairs[kept[pairs[:, 1]]]
         rows.append(parts[pairs[:, 0]])
         columns.append(new[pairs[:, 1]] + n_phrases)
@@ -131,8 +134,8 @@ def count_phrases(
         word_counts=word_counts,
         contains=_table([words[:, 0]], [words[:, 1]], (len(texts), len(corpus.words))),
         is_function=is_function,
-        opening=corpus.share_of_words(~corpus.follows),
-        closing=corpus.share_of_words(~corpus.goes_on),
+        opening=np.concatenate(opening),
+        closing=np.concatenate(closing),
         typical=np.concatenate(from_typical),
         whole=np.concatenate(whole),
     )
@@ -180,6 +183,11 @@ def _pairs(row: Ints, column: Ints, n_columns: int) -> Ints:
     return np.stack(np.divmod(np.unique(row * n_columns + column), max(n_columns, 1)), 1)
 
 
+def _mean(code: Ints, values: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The mean of the values of each code."""
+    return np.asarray(np.bincount(code, values) / np.bincount(code))
+
+
 def _table(rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> csr_matrix:
     row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
     column = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
@@ -201,16 +209,18 @@ class _Corpus:
     ids: Ints  # (T,)
     owner: Ints  # (T,) the text
     follows: NDArray[np.bool_]  # (T,) whether the unit directly follows the one before it
+    opens: NDArray[np.bool_]  # (T,) whether a clause begins with the unit
+    closes: NDArray[np.bool_]  # (T,) whether nothing but the end of a clause may follow
+
+    @property
+    def ends_clause(self) -> NDArray[np.bool_]:
+        """Whether a clause ends with the unit (T,)."""
+        return self.closes & ~self.goes_on
 
     @property
     def goes_on(self) -> NDArray[np.bool_]:
         """Whether another unit directly follows (T,)."""
         return np.append(self.follows[1:], False)[: len(self.ids)]
-
-    def share_of_words(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The share of the occurrences of each word that are chosen (T,)."""
-        n = len(self.words)
-        return np.bincount(self.ids, chosen, n) / np.maximum(np.bincount(self.ids, minlength=n), 1)
 
     def borders(self, is_function: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """After which units (T,), and before which, there is a function word or nothing."""
@@ -223,11 +233,13 @@ def _read(texts: Sequence[str]) -> _Corpus:
     surfaces: list[str] = []
     owner: list[int] = []
     follows: list[bool] = []
+    opens: list[bool] = []
+    closes: list[bool] = []
     first: list[bool] = []  # whether a capital may be due to the position only
     for number, text in enumerate(texts):
-        text = ADDRESS.sub("\n", text[:MAX_TEXT_LENGTH].replace("’", "'"))
+        text = ADDRESS.sub(" 0 ", text[:MAX_TEXT_LENGTH].replace("’", "'"))
         shouted = text.isupper()
-        joined, begins = False, True
+        joined, begins, border = False, True, True
         for match in UNIT.finditer(text):
             kind = match.lastgroup
             is_word = kind in ("word", "unit") and not any(map(str.isdigit, match.group()))
@@ -235,12 +247,15 @@ def _read(texts: Sequence[str]) -> _Corpus:
                 surfaces.append(match.group())
                 owner.append(number)
                 follows.append(joined)
+                opens.append(border)
+                closes.append(True)
                 first.append(begins or shouted)
-                joined, begins = True, False
-            elif kind == "space":
-                continue
-            else:
-                joined, begins = False, True
+                joined, begins, border = True, False, False
+            elif kind != "space":
+                is_number = match.group()[-1].isalnum()
+                if is_number and not border and closes:
+                    closes[-1] = False
+                joined, begins, border = False, True, not is_number
     lower = [surface.lower() for surface in surfaces]
     words = sorted(set(lower))
     position = {word: i for i, word in enumerate(words)}
@@ -253,6 +268,8 @@ def _read(texts: Sequence[str]) -> _Corpus:
         ids=ids,
         owner=np.array(owner, dtype=np.int64),
         follows=np.array(follows, dtype=np.bool_),
+        opens=np.array(opens, dtype=np.bool_),
+        closes=np.array(closes, dtype=np.bool_),
     )
 
 
