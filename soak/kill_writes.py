@@ -11,121 +11,23 @@ table. `make soak` runs it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
-import io
-import itertools
-import json
 import os
 import random
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
+from commands import Commands, forked, run  # noqa: E402
 
 CALLS = ("rename", "replace", "unlink", "rmdir", "mkdir", "open")
 # A new state of the run, without times and dates.
 Snapshot = tuple[Any, ...]
-
-
-class Commands:
-    """A run, and the arguments of each command that changes it."""
-
-    def __init__(self, folder: Path, encoder: str) -> None:
-        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-        from helpers.corpus import planted_corpus
-
-        self.folder = folder
-        self.texts, self.more = folder / "texts.csv", folder / "more.csv"
-        texts, labels, _ = planted_corpus(8)
-        for path, some in ((self.texts, slice(0, 40)), (self.more, slice(40, 48))):
-            with path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([("text", "label"), *zip(texts[some], labels[some], strict=True)])
-        fixed = "--epochs 1 --pretrain-epochs 0 --batch-size 16 --neighbours 10 --categories 6 --quiet --encoder"
-        self.discover = ["discover", str(self.texts), *fixed.split(), encoder, "--out"]
-        self.base = folder / "base"
-        run([*self.discover, str(self.base)])
-        run(["rename", str(self.base), "0", "Before", "--quiet"])
-        self.corrections = folder / "corrections.json"
-        fingerprint = json.loads((self.base / "run.json").read_text())["data"]["fingerprint"]
-        correction = {"do": "rename", "category": 2, "name": "Corrected"}
-        content = {"subtaxa corrections": 1, "run": fingerprint, "edits": 1, "corrections": [correction]}
-        self.corrections.write_text(json.dumps(content))
-
-    def all(self) -> dict[str, Callable[[Path], list[str]]]:
-        """The arguments of each command for a run folder."""
-        first, *others = self.siblings()
-        return {
-            "discover --overwrite": lambda out: [*self.discover, str(out), "--seed", "1", "--overwrite"],
-            "update": lambda out: ["update", str(out), str(self.more), "--quiet"],
-            "rename": lambda out: ["rename", str(out), "1", "After", "--quiet"],
-            "merge": lambda out: ["merge", str(out), str(first), str(others[0]), "--quiet"],
-            "split": lambda out: ["split", str(out), str(first), "--into", "2", "--quiet"],
-            "recut": lambda out: ["recut", str(out), "--categories", "9", "--quiet"],
-            "ask": lambda out: ["ask", str(out), "--budget", "2", "--quiet"],
-            "undo": lambda out: ["undo", str(out), "--quiet"],
-            "edit": lambda out: ["edit", str(out), str(self.corrections), "--quiet"],
-            "name": lambda out: ["name", str(out), "--endpoint", "http://localhost:1/v1", "--model", "m", "--quiet"],
-            "assign --backend onnx-int8": lambda out: [
-                *("assign", str(out), str(self.more), "--backend", "onnx-int8", "--overwrite", "--quiet"),
-                *("--out", str(self.folder / "assigned.csv")),
-            ],
-        }
-
-    def siblings(self) -> list[int]:
-        """The ids of the categories of the label that has most."""
-        groups: dict[str, list[int]] = {}
-        for category in json.loads((self.base / "taxonomy.json").read_text()):
-            groups.setdefault(category["parent"], []).append(category["id"])
-        return max(groups.values(), key=len)
-
-
-@contextlib.contextmanager
-def answering() -> Iterator[None]:
-    """`name` asks no server, and `ask` no person: the answers are yes, no, yes and so on. No question is too easy."""
-    from subtaxa.cli import ask
-    from subtaxa.taxonomy import questions
-    from subtaxa.taxonomy.chat_client import ChatServer
-
-    names = iter(f"named {i}" for i in range(100))
-    with (
-        mock.patch.object(ChatServer, "ask", side_effect=names),
-        mock.patch.object(ask, "_key", side_effect=itertools.cycle("yn")),
-        mock.patch.object(questions, "WORTH", 0.0),
-    ):
-        yield
-
-
-def run(arguments: list[str]) -> None:
-    """Run a command, which must succeed."""
-    from subtaxa.cli.main import main
-
-    out, error = io.StringIO(), io.StringIO()
-    with answering(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-        code = main(arguments)
-    if code:
-        raise RuntimeError(f"{' '.join(arguments)} failed: {error.getvalue().strip()}")
-
-
-def forked(work: Callable[[], None]) -> tuple[int, str]:
-    """Do something in a fork. Returns its exit code and, if it failed, why."""
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            work()
-            os._exit(0)
-        except BaseException as error:
-            os.write(write, repr(error).encode()[:4000])
-            os._exit(1)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        reason = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), reason
 
 
 def deadly(number: int, folder: Path) -> Callable[[], int]:
@@ -168,7 +70,8 @@ def snapshot(folder: Path) -> Snapshot:
     if (foreign := first_foreign(folder)) is not None:
         raise RuntimeError(f"{foreign} is not in the manifest")
     categories = tuple((c.id, c.name, c.size) for c in state.taxonomy)
-    return (state.request.seed, len(state.data), categories, len(state.edits), state.features.sum().item())
+    columns = [(column.name, column.strings()) for column in state.columns]
+    return (state.request.seed, len(state.data), categories, len(state.edits), state.features.sum().item(), columns)
 
 
 class Trials:
@@ -220,7 +123,7 @@ class Trials:
         if code != -signal.SIGKILL:
             raise RuntimeError(f"it was not killed: {code} {why}")
         found = self._snapshot(folder)
-        if found not in (self.old, self.new) and self.name not in ("name", "ask"):  # Each answer is saved by itself.
+        if found not in (self.old, self.new) and self.name not in ("name", "ask", "open"):  # They save each edit.
             raise RuntimeError(f"neither the old state nor the new one: {found}")
         code, why = forked(lambda: run(self.arguments(folder)))
         if code and not (found == self.new and self.name in ("merge", "edit", "undo")):  # It was done already.
@@ -257,7 +160,6 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--only", nargs="+", metavar="COMMAND", help="kill only these commands (default: all)")
     given = options.parse_args()
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from helpers.tiny_encoder import make_tiny_encoder
 
     with tempfile.TemporaryDirectory(prefix="subtaxa-kill-writes-") as name:

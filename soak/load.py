@@ -3,8 +3,9 @@
     python soak/load.py
 
 1. Ten `assign` at once must write the same file.
-2. `rename`, `update` and `recut` start at the same moment, several times. Each must succeed, or say in one sentence
-   that another command uses the run, and the run must be whole afterwards.
+2. `rename`, `update`, `recut` and a session of the app start at the same moment, several times. Each command must
+   succeed, or say in one sentence that another command uses the run. Each edit in the app must be in the log, or be
+   refused because the run was changed elsewhere. The run must be whole afterwards.
 3. A log of 10,000 edits, renames and moves by turns. The program prints how long it takes to open such a run, to make
    one more edit and to write the tables, compared with a log of 10 edits, and the size of the log.
 
@@ -27,10 +28,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
-from kill_writes import Commands, answering, forked, snapshot  # noqa: E402
+from commands import Commands, answering, forked  # noqa: E402
+from kill_writes import snapshot  # noqa: E402
 
 # What a command says if another one uses the run.
 IN_USE = "another process is at work on"
+# Edits of a session of the app.
+APP_EDITS = 5
 
 
 def at_once(works: Sequence[Callable[[], None]]) -> list[int]:
@@ -85,23 +89,46 @@ def ten_assigns(commands: Commands) -> str:
     return "ten `assign` at once: 10 of 10 succeeded and wrote the same file"
 
 
-def three_writers(commands: Commands, rounds: int) -> str:
-    """`rename`, `update` and `recut` at once. The run is whole after each round."""
-    folder, codes = commands.folder / "shared", Counter[int]()
+def app_session(folder: Path) -> Callable[[], None]:
+    """Renames in the app, which goes on when the run is changed elsewhere. The exit code is the number of kept ones."""
+
+    def work() -> None:
+        from subtaxa.app.workbench import Workbench
+        from subtaxa.errors import SubtaxaError
+
+        bench, kept = Workbench(folder), 0
+        for number in range(APP_EDITS):
+            category = min(c.id for c in bench.current().taxonomy)
+            correction = {"do": "rename", "category": category, "name": f"In the app {number}"}
+            with contextlib.suppress(SubtaxaError):
+                bench.correct(len(bench.session.log), correction)
+                kept += 1
+        bench.close()
+        sys.exit(kept)
+
+    return work
+
+
+def writers_at_once(commands: Commands, rounds: int) -> str:
+    """`rename`, `update`, `recut` and a session of the app at once. The run is whole after each round."""
+    folder, codes, kept = commands.folder / "shared", Counter[int](), []
     for number in range(rounds):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(commands.base, folder)
         some = [["rename", str(folder), "1", f"Name {number}", "--quiet"]]
         some += [commands.all()[name](folder) for name in ("update", "recut")]
-        codes.update(at_once([command(arguments) for arguments in some]))
+        *found, in_app = at_once([*map(command, some), app_session(folder)])
+        codes.update(found)
+        kept.append(in_app)
         code, why = forked(lambda: snapshot(folder) and None)
         if code:
             raise RuntimeError(f"round {number}: {why}")
-    if set(codes) - {0, 2} or not codes[0] >= rounds:
-        raise RuntimeError(f"exit codes {dict(codes)}")
+    if set(codes) - {0, 2} or not codes[0] or max(kept) > APP_EDITS or not any(kept):
+        raise RuntimeError(f"exit codes {dict(codes)}, edits in the app: {kept}")
     return (
-        f"`rename`, `update` and `recut` at once, {rounds} times: {codes[0]} succeeded, {codes[2]} were told that the "
-        "run is in use, and the run was whole each time"
+        f"`rename`, `update`, `recut` and {APP_EDITS} edits in the app at once, {rounds} times: {codes[0]} commands "
+        f"succeeded, {codes[2]} were told that the run is in use, {sum(kept)} edits in the app were kept, the others "
+        "were refused, and the run was whole each time"
     )
 
 
@@ -150,7 +177,7 @@ def _with_edits(commands: Commands, number: int) -> Path:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--rounds", type=int, default=20, help="rounds of three writers (default: 20)")
+    options.add_argument("--rounds", type=int, default=20, help="rounds of writers (default: 20)")
     options.add_argument("--edits", type=int, default=10_000, help="number of edits (default: 10000)")
     given = options.parse_args()
     from helpers.tiny_encoder import make_tiny_encoder
@@ -161,7 +188,7 @@ def main() -> int:
         gc.freeze()
         for line in (
             lambda: ten_assigns(commands),
-            lambda: three_writers(commands, given.rounds),
+            lambda: writers_at_once(commands, given.rounds),
             lambda: many_edits(commands, given.edits),
         ):
             print(f"- {line()}", flush=True)

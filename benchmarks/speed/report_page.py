@@ -22,6 +22,7 @@ import numpy as np
 from joblib import cpu_count
 from playwright.sync_api import sync_playwright
 
+from subtaxa.data.kept_columns import KeptColumns
 from subtaxa.discovery import Discovery
 from subtaxa.report.page import ReportData, render_report
 from subtaxa.runs import reading
@@ -44,6 +45,7 @@ def enlarged(data: ReportData, number: int) -> ReportData:
             confidences=content.confidences[some],
             outliers=content.outliers[some],
             positions=content.positions[some] + rng.normal(0, 0.5, (number, 2)).astype(np.float32),
+            columns=KeptColumns(tuple(replace(c, values=c.values.take(some)) for c in content.columns)),
         ),
     )
 

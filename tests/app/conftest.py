@@ -26,7 +26,8 @@ expect.set_options(timeout=60_000)  # The machine may be busy with other tests.
 def saved(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("app") / "run"
     model = Discovery(9, preset="quick", encoder=tiny_encoder)  # More than are planted, so that there are questions.
-    return model.fit(TEXTS, LABELS).save(folder)
+    columns = {"channel": [("web", "phone")[i % 2] for i in range(len(TEXTS))]}
+    return model.fit(TEXTS, LABELS, columns=columns).save(folder)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from subtaxa.data.tables import csv_text
 from subtaxa.discovery import Discovery
 from subtaxa.runs import layout, reading
 
-VIEWS = ("overview", "map", "category", "similar", "questions", "quality", "new", "corrections")
+VIEWS = ("overview", "map", "treemap", "category", "columns", "similar", "questions", "quality", "new", "corrections")
 EVIL = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>")
 
 
@@ -261,7 +261,9 @@ def test_an_app_that_has_ended_is_said(browser: Any, bench: Workbench, run: Path
 
 def test_hostile_texts_run_nothing(browser: Any, tiny_encoder: str, tmp_path: Path) -> None:
     texts, labels, _ = planted_corpus(per_topic=8)
-    model = Discovery(7, preset="quick", encoder=tiny_encoder).fit([*texts, *EVIL], [*labels, *EVIL])
+    model = Discovery(7, preset="quick", encoder=tiny_encoder).fit(
+        [*texts, *EVIL], [*labels, *EVIL], columns={EVIL[0]: [EVIL[i % 2] for i in range(len(texts) + 2)]}
+    )
     with served(run_app(Workbench(model.save(tmp_path / "evil")))) as link:
         reader = Reader(browser, None, link)
         for view in VIEWS:

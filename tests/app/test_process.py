@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,17 @@ def test_a_kill_leaves_a_whole_run(opened: Opened, run: Path, capsys: pytest.Cap
     assert main(["rename", str(run), "before the kill", "after the kill"]) == 0
     assert shows_log(run)
     assert "after the kill" in (run / layout.REPORT).read_text()
+
+
+@pytest.mark.parametrize(("path", "kind"), [("edit", "json"), ("upload?name=a.csv", "octet-stream")])
+def test_a_request_that_breaks_off_leaves_no_trace(opened: Opened, path: str, kind: str) -> None:
+    head = f"POST /api/{path} HTTP/1.1\r\nHost: {opened.address}\r\nOrigin: http://{opened.address}\r\n"
+    head += f"Cookie: {opened.cookie}\r\nContent-Type: application/{kind}\r\nContent-Length: 1000\r\n\r\n{{"
+    with socket.create_connection(("127.0.0.1", opened.port)) as connection:
+        connection.sendall(head.encode())
+    assert opened.ask("GET", "/api/state").status == 200
+    code, _, error = opened.end(signal.SIGINT)
+    assert (code, error) == (0, "")
 
 
 def test_it_listens_on_this_machine_only(opened: Opened) -> None:

@@ -248,6 +248,7 @@ def test_loading_the_encoder_stops_nobody(
         ("edit", {"known": 0, "correction": {"do": "rename", "category": "0", "name": "x"}}, "cannot be"),
         ("edit", {"known": 0, "correction": {"do": "rename", "category": 0, "name": " "}}, "empty"),
         ("edit", {"known": 0, "correction": {"do": "explode"}}, "not a kind"),
+        ("edit", {"known": 0, "correction": {"do": "merge", "categories": []}}, "at least two"),
         ("edit", {"known": 0, "correction": {}}, "no 'do'"),
         ("edit", {"known": 0, "correction": {"do": "move", "rows": [10**9], "to": 0}}, "no text has row"),
         ("edit", {"known": 0, "correction": {"do": "recut", "categories": 10**6}}, "categories"),

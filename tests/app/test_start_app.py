@@ -135,10 +135,11 @@ def test_a_stopped_job_is_continued(client: TestClient, desk: Desk, tiny_encoder
 @pytest.mark.usefixtures("jobs_in_forks")
 def test_a_job_that_fails_says_why_in_one_sentence(client: TestClient, tmp_path: Path) -> None:
     found = upload(client)
-    client.post("/api/discover", json=asked(found["upload"], str(tmp_path / "nowhere")))
+    (tmp_path / "nothing").mkdir()
+    client.post("/api/discover", json=asked(found["upload"], str(tmp_path / "nothing")))
     job = wait(client, "failed", "finished")
     assert job["state"] == "failed"
-    assert "nowhere" in job["problem"]
+    assert "nothing" in job["problem"]
     assert not job["problem"].startswith("subtaxa")
 
 
@@ -168,12 +169,51 @@ def test_an_upload_must_come_from_the_page(client: TestClient) -> None:
     assert "supported" in upload(client, "evil.exe")["problem"]
 
 
-@pytest.mark.parametrize("file", ["../other.csv", "/etc/passwd", "a/b.csv"])
-def test_what_was_asked_for_may_come_from_a_stranger(tmp_path: Path, file: str) -> None:
-    asked = {"file": file, "text": "text", "label": None, "preset": "quick", "categories": "auto", "encoder": ""}
-    (tmp_path / jobs.REQUEST).write_text(json.dumps(asked))
-    with pytest.raises(jobs.InputError, match="damaged"):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"file": "../other.csv"},
+        {"file": "/etc/passwd"},
+        {"file": "a/b.csv"},
+        {"file": "linked.csv"},
+        {"encoder": "evil/model"},
+        {"encoder": "bge-small@main"},
+        {"text": "a\0b"},
+        {"label": "\0"},
+        {"categories": "\0"},
+        {"preset": "evil"},
+    ],
+)
+def test_what_was_asked_for_may_come_from_a_stranger(tmp_path: Path, changes: dict[str, str]) -> None:
+    """A stranger's folder, once continued, must not read other files, download a model or end in a traceback."""
+    (tmp_path / "texts.csv").write_bytes(TABLE)
+    (tmp_path / "linked.csv").symlink_to("/etc/passwd")
+    asked = {"file": "texts.csv", "text": "text", "label": None, "preset": "quick", "categories": "auto", "encoder": ""}
+    (tmp_path / jobs.REQUEST).write_text(json.dumps(asked | changes))
+    with pytest.raises(jobs.InputError, match=r"damaged|is no folder|NUL|no preset"):
         jobs.Job(tmp_path, resume=True)
+
+
+def test_a_link_to_what_was_asked_for_is_not_followed(tmp_path: Path) -> None:
+    asked = {"file": "texts.csv", "text": "text", "label": None, "preset": "quick", "categories": "auto", "encoder": ""}
+    (tmp_path / "elsewhere.json").write_text(json.dumps(asked))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "texts.csv").write_bytes(TABLE)
+    (tmp_path / "home" / jobs.REQUEST).symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(jobs.InputError, match="damaged"):
+        jobs.Job(tmp_path / "home", resume=True)
+
+
+def test_runs_behind_a_link_are_not_listed(client: TestClient, desk: Desk, tmp_path: Path, saved: Path) -> None:
+    shutil.copytree(saved, tmp_path / "outside" / "run")
+    (desk.place / "linked").symlink_to(tmp_path / "outside")
+    (desk.place / "run").symlink_to(tmp_path / "outside" / "run")
+    assert [run["folder"] for run in client.get("/api/start").json()["runs"]] == ["earlier"]
+
+
+@pytest.mark.parametrize("key", ["9" * 5000, "\u0661", "-1", "1e3", "x"])
+def test_an_absurd_address_of_a_run_is_not_found(client: TestClient, key: str) -> None:
+    assert client.get(f"/run/{key}/").status_code == 404
 
 
 def test_two_listed_runs_are_compared(client: TestClient, desk: Desk, saved: Path) -> None:

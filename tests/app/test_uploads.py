@@ -43,13 +43,16 @@ def take(kept: Uploads, name: str, content: bytes) -> Upload:
         ("-rf.tsv", "rf.tsv"),
         ("...hidden.jsonl", "hidden.jsonl"),
         ("Übersicht\0\n<b>.parquet", "Übersicht-b-.parquet"),
+        ("x-" + "y" * 95 + ".csv", "y" * 95 + ".csv"),
+        ("x." + "y" * 95 + ".csv", "y" * 95 + ".csv"),
+        ("票" * 200 + ".csv.gz", "票" * 31 + ".csv.gz"),
     ],
 )
 def test_a_name_means_nothing_in_a_path(name: str, safe: str) -> None:
     assert safe_name(name) == safe
 
 
-@pytest.mark.parametrize("name", ["", "tickets", "tickets.exe", "tickets.csv/", "x.csv.zip"])
+@pytest.mark.parametrize("name", ["", "tickets", "tickets.exe", "tickets.csv/", "x.csv.zip", ".csv", "..csv"])
 def test_other_endings_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="supported"):
         safe_name(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from subtaxa.cli.main import main
 from subtaxa.data.column_kinds import kind_of
 from subtaxa.data.kept_columns import KeptColumns, read_columns
 from subtaxa.data.readers import open_file
+from subtaxa.data.tables import csv_text, parquet_bytes
 from subtaxa.errors import InputError
 from subtaxa.runs import layout
+from subtaxa.runs.column_files import read_columns as columns_of_run
+from subtaxa.runs.column_files import shown_columns, write_columns
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
 N = len(TEXTS)
@@ -77,6 +81,37 @@ def test_two_columns_of_one_name_are_both_kept(tmp_path: Path) -> None:
     path.write_text("text,id,id\nhello,1,2\n")
     kept = read_columns(open_file(path), (1,), used=("text",))
     assert [(column.name, column.strings()) for column in kept] == [("id", ["1"]), ("id_2", ["2"])]
+
+
+HOSTILE = (
+    "\ud800x",
+    "a\0b",
+    "",
+    " ",
+    "=1+1",
+    "'=1",
+    "row",
+    "input_row",
+    "<b>",
+    "\u202e",
+    "new\nline",
+    "__proto__",
+    "x" * 9999,
+)
+
+
+def test_any_name_of_a_column_can_be_kept_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({"text": "hello", **dict.fromkeys(HOSTILE, "=1")}) + "\n")
+    kept = read_columns(open_file(path), [1], used=["text"])
+    assert list(kept.kinds) == ["\ufffdx", "a b", *HOSTILE[2:]]
+    assert list(KeptColumns.of({name: ["=1"] for name in HOSTILE}, 1).kinds) == list(kept.kinds)
+    write_columns(tmp_path / "columns.parquet", kept)
+    found = shown_columns(columns_of_run(tmp_path, {"columns": kept.kinds}, 1))
+    assert len(found) == len(HOSTILE)
+    assert not found.keys() & {"row", "text", "category"}
+    assert parquet_bytes(found)
+    assert next(csv.reader(csv_text(found).splitlines()))[:5] == [*list(found)[:4], "'=1+1"]
 
 
 def test_more_texts_may_have_other_columns() -> None:

@@ -66,6 +66,9 @@ def test_what_excel_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xlsx, "MAX_ROWS", 3)
     with pytest.raises(InputError, match="would have 4 rows, Excel has 3"):
         xlsx_bytes({"s": {"a": [1, 2, 3]}})
+    monkeypatch.setattr(xlsx, "MAX_COLUMNS", 1)
+    with pytest.raises(InputError, match="would have 2 columns, Excel has 1"):
+        xlsx_bytes({"s": {"a": [1], "b": [1]}})
 
 
 def test_openpyxl_reads_the_same() -> None:

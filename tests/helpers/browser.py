@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +75,7 @@ class Reader:
         assert [url for url in self.requested if not url.startswith(self.allowed)] == []
 
     def go(self, part: str) -> None:
-        self.page.locator("nav").get_by_role("link", name=part).click()
+        self.page.locator("nav").get_by_role("link", name=re.compile(f"^{part}")).click()
 
     def open(self, name: str) -> None:
         """Open a category."""

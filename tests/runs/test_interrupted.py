@@ -38,9 +38,9 @@ def run(whole: Path, tmp_path: Path) -> Path:
 
 
 def test_a_command_that_is_killed_loses_nothing(tiny_encoder: str, tmp_path: Path) -> None:
-    rows = campaign(tmp_path, tiny_encoder, 9, random.Random(0))
+    rows = campaign(tmp_path, tiny_encoder, 13, random.Random(0))
     assert [line for *_, wrong in rows for line in wrong] == []
-    assert len(rows) == 11
+    assert len(rows) == 13
 
 
 def test_tables_older_than_the_log_are_written_again_when_the_run_is_opened(

@@ -167,6 +167,7 @@ def test_a_failure_while_moving_is_repaired_when_the_run_is_opened(
         ({"remove": {"checkpoint/x": "0"}}, "x"),
         ({"remove": [1]}, "x"),
         ({"remove": {}}, ".bashrc"),
+        ({"remove": {}}, "notes.txt"),
     ],
 )
 def test_a_commit_made_by_a_stranger_changes_nothing_outside(tmp_path: Path, plan: Any, name: str) -> None:
@@ -179,6 +180,28 @@ def test_a_commit_made_by_a_stranger_changes_nothing_outside(tmp_path: Path, pla
         read_run(folder)
     assert (tmp_path / "precious").read_text() == "mine"
     assert names_in(folder) == {layout.RUN, ".commit"}
+
+
+@pytest.mark.parametrize("name", ["new", "plan.json", "new/model"])
+def test_a_commit_with_links_moves_nothing_from_elsewhere(tmp_path: Path, name: str) -> None:
+    folder, outside = fill(tmp_path / "run", layout.RUN), fill(tmp_path / "outside", layout.TAXONOMY)
+    (folder / ".commit" / name).parent.mkdir(parents=True)
+    (folder / ".commit" / "plan.json").write_text('{"remove": {}}')
+    (folder / ".commit" / name).unlink(missing_ok=True)
+    (folder / ".commit" / name).symlink_to(outside)
+    with pytest.raises(InputError, match=r"is a link|is not a file of a run"):
+        read_run(folder)
+    assert names_and_contents(outside) == {layout.TAXONOMY: "old"}
+    assert names_in(folder) == {layout.RUN, ".commit"}
+
+
+@pytest.mark.parametrize("name", [".commit", ".commit/new", ".commit/plan.json"])
+def test_a_commit_with_pipes_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    folder = fill(tmp_path / "run", layout.RUN)
+    (folder / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match="is not what subtaxa wrote"):
+        read_run(folder)
 
 
 def test_a_link_is_not_followed_when_writing(tmp_path: Path) -> None:

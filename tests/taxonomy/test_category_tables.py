@@ -22,6 +22,9 @@ def test_every_row_has_the_cells_of_the_head() -> None:
 
 def test_markup_is_shown_as_it_was_written() -> None:
     assert plain("1 < 2 & *three*\n") == r"1 &lt; 2 &amp; \*three\*"
+    assert plain("at 10:30 https://evil.example or WWW.evil.example") == (
+        r"at 10:30 https\://evil.example or WWW\.evil.example"
+    )
 
 
 def test_the_columns_are_those_of_the_run_folder() -> None:

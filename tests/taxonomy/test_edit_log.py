@@ -325,6 +325,7 @@ def test_a_taken_name_is_refused(run: Path) -> None:
         '{"edit": 1, "says": "", "do": "split", "category": 0, "parts": [{"id": 0, "rows": [2]}]}',
         '{"edit": 1, "says": "", "do": "move", "rows": [0.5], "to": 1}',
         '{"edit": 1, "says": "", "do": "name", "category": 0, "name": "x"}',
+        '{"edit": 1, "says": "", "at": NaN, "do": "rename", "category": 0, "name": "x"}',
     ],
 )
 def test_a_damaged_log_gives_one_sentence(run: Path, line: str) -> None:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
@@ -58,6 +58,8 @@ def answering(
             return as_json({"problem": str(error), **state}, HTTPStatus.CONFLICT)
         except SubtaxaError as error:
             return as_json({"problem": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
+        except ClientDisconnect:
+            return Response(status_code=HTTPStatus.BAD_REQUEST)  # Nobody is left to read it.
         except OSError as error:
             what = error.strerror or str(error)
             return as_json({"problem": f"a file cannot be written or read: {what}"}, HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -102,8 +102,7 @@ class Job:
 
 def begin(place: Path, upload: Upload, asked: dict[str, Any]) -> Job:
     """Move the file into a new folder below `place`, and start. What is asked for has the shape `ASKED`."""
-    if asked["preset"] not in PRESETS:
-        raise InputError(f"there is no preset {asked['preset'][:40]!r}: use {', '.join(PRESETS)}")
+    _check(asked)
     home = _new_folder(place, upload.name)
     shutil.move(upload.path, home / upload.name)
     write_whole(home / REQUEST, json_files.json_text({"file": upload.name, **asked}).encode())
@@ -128,15 +127,28 @@ def _new_folder(place: Path, name: str) -> Path:
     raise InputError(f"there are too many folders {stem!r} in {str(place)!r}: move some elsewhere")
 
 
+def _check(asked: dict[str, Any]) -> None:
+    """Refuse what must not reach the command line, as it may come from a stranger."""
+    if asked["preset"] not in PRESETS:
+        raise InputError(f"there is no preset {asked['preset'][:40]!r}: use {', '.join(PRESETS)}")
+    if asked["encoder"] and not Path(asked["encoder"]).expanduser().is_dir():  # A name would be downloaded.
+        raise InputError(f"the encoder {asked['encoder'][:80]!r} is no folder: give the folder of a model")
+    if any("\0" in (value or "") for value in asked.values()):
+        raise InputError("a name has a NUL character: rename the column")
+
+
 def _command(home: Path, run: Path, *, resume: bool) -> list[str]:
-    """The command line. What it says was checked when it was written, but the file may come from a stranger."""
+    """The command line. What was asked for is checked again: the file may come from a stranger."""
+    if (home / REQUEST).is_symlink():
+        raise InputError(f"{str(home / REQUEST)!r} is damaged (it is a link): drop the file again")
     try:
         asked = json_files.read_json(home / REQUEST)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(home / REQUEST)!r} is damaged ({error}): drop the file again") from error
     wrong = json_files.difference(asked, {"file": str, **ASKED})
-    if wrong or Path(asked["file"]).name != asked["file"] or asked["preset"] not in PRESETS:
+    if wrong or Path(asked["file"]).name != asked["file"] or (home / asked["file"]).is_symlink():
         raise InputError(f"{str(home / REQUEST)!r} is damaged: drop the file again")
+    _check(asked)
     given = [f"--{name}={asked[name]}" for name in ASKED if asked[name]]
     return [
         sys.executable,

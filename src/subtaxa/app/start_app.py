@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +20,8 @@ from subtaxa.app.start_page import asset, problem_page, start_page, style
 from subtaxa.app.upload_route import upload_route
 from subtaxa.errors import SubtaxaError
 from subtaxa.report.compare_page import comparison_style
+
+_KEY = re.compile("[0-9]{1,9}")
 
 
 def start_app(desk: Desk) -> Starlette:
@@ -38,7 +41,8 @@ def start_app(desk: Desk) -> Starlette:
 
     async def to_run(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            app = await run_in_threadpool(desk.app_of, int(scope["path_params"]["key"]))
+            key = str(scope["path_params"]["key"])
+            app = await run_in_threadpool(desk.app_of, int(key) if _KEY.fullmatch(key) else -1)
         except SubtaxaError as error:
             await as_page(problem_page(str(error)), [], style(), HTTPStatus.NOT_FOUND)(scope, receive, send)
         else:
@@ -46,7 +50,7 @@ def start_app(desk: Desk) -> Starlette:
 
     routes = [Route("/", page), Route("/compare", comparison), upload_route(desk.uploads)]
     return Starlette(
-        routes=[*routes, *(endpoint.route() for endpoint in start_endpoints(desk)), Mount("/run/{key:int}", to_run)]
+        routes=[*routes, *(endpoint.route() for endpoint in start_endpoints(desk)), Mount("/run/{key}", to_run)]
     )
 
 

@@ -22,6 +22,8 @@ MAX_UPLOAD = 2**30
 # Rows that are read to guess the columns, and rows and columns that are shown.
 READ_ROWS, SHOWN_ROWS, SHOWN_COLUMNS = 200, 5, 50
 CELL_LENGTH = 160
+# The longest file name in bytes.
+MAX_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,10 @@ class Uploads:
 
 def safe_name(name: str) -> str:
     """A file name without anything that has a meaning in a path, with a supported ending."""
-    base = re.sub(r"[^\w.-]+", "-", re.split(r"[/\\]", name)[-1]).lstrip(".-")[-100:]
-    if KINDS.get(base.lower().removesuffix(".gz").rpartition(".")[2]) is None:
+    base = re.sub(r"[^\w.-]+", "-", re.split(r"[/\\]", name)[-1])
+    base = base.encode()[-MAX_NAME:].decode(errors="ignore").lstrip(".-")
+    stem, _, ending = base.lower().removesuffix(".gz").rpartition(".")
+    if not stem or ending not in KINDS:
         raise InputError(f"{shorten(name, 60)!r} ends in none of the supported {SUPPORTED}: save it as one of them")
     return base
 

@@ -96,7 +96,7 @@ class KeptColumns:
             if not hasattr(columns, "items"):
                 kind = type(columns).__name__
                 raise InputError(f"columns is a {kind}; give a DataFrame or a dict of lists")
-            lists = {str(name): list(values) for name, values in columns.items()}
+            lists = {clean(str(name)): list(values) for name, values in columns.items()}
             given = {name: len(values) for name, values in lists.items()}
             kept = cls(tuple(KeptColumn.of(name, _strings(values)) for name, values in lists.items()))
         for name, count in given.items():

@@ -184,6 +184,8 @@ class JsonLinesReader(Reader):
                         row = json.loads(line)
                     except (ValueError, RecursionError):
                         row = None
+                    if isinstance(row, dict) and "\\u" in line:
+                        row = {clean(name): value for name, value in row.items()}
                     yield row if isinstance(row, dict) else None
 
     def count(self) -> int:

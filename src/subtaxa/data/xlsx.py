@@ -76,8 +76,9 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 def _sheet(name: str, columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     rows = max(map(len, columns.values()), default=0)
-    if rows >= MAX_ROWS or len(columns) > MAX_COLUMNS:
-        raise InputError(f"sheet {name!r} would have {rows + 1:,} rows, Excel has {MAX_ROWS:,}: export another format")
+    for number, most, what in ((rows + 1, MAX_ROWS, "rows"), (len(columns), MAX_COLUMNS, "columns")):
+        if number > most:
+            raise InputError(f"sheet {name!r} would have {number:,} {what}, Excel has {most:,}: export another format")
     yield f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetViews><sheetView workbookViewId="0">'
     yield '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
     yield "<sheetData>"

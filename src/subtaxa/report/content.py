@@ -1,4 +1,4 @@
-"""The data of the page's scripts: the categories, every text and its position on the map, as one block of JSON.
+"""The data of the page's scripts: the categories, and every text with its place and its other columns, as JSON.
 
 N texts, K categories.
 """
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subtaxa.data.kept_columns import NO_COLUMNS, KeptColumns
+from subtaxa.report.column_content import columns_block
 from subtaxa.report.formatting import shorten
 from subtaxa.report.tree_content import TreeContent, changing_block, tree_block
 from subtaxa.taxonomy.categories import Taxonomy
@@ -37,6 +39,7 @@ class Content:
     positions: NDArray[np.float32]  # (N, 2) on the map
     confused: Mapping[int, Sequence[tuple[int, float]]]  # by id: similar categories and their probability
     tree: TreeContent | None = None  # None in a run of version 0.1
+    columns: KeptColumns = NO_COLUMNS  # (N) the other columns of the texts
 
 
 def as_json(content: Content, more: Mapping[str, Any] | None = None) -> str:
@@ -58,6 +61,7 @@ def _content(content: Content) -> dict[str, Any]:
         "x": x,
         "y": y,
         "tree": None if content.tree is None else tree_block(content.tree, content.texts, labels),
+        **columns_block(content.columns),
     }
 
 

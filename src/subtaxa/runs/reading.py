@@ -59,7 +59,8 @@ def version_of(folder: Path) -> tuple[str, ...]:
     if not folder.is_dir():
         return ()
     staging.recover(folder)
-    return tuple(digest_of(folder / name) if (folder / name).is_file() else "" for name in (MANIFEST, RUN, EDITS))
+    paths = (folder / name for name in (MANIFEST, RUN, EDITS))
+    return tuple(digest_of(path) if path.is_file() and not path.is_symlink() else "" for path in paths)
 
 
 def check_inside(folder: Path) -> None:

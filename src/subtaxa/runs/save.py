@@ -194,6 +194,7 @@ def report_data(state: FittedState, facts: dict[str, Any]) -> ReportData:
         positions=state.map,
         confused=state.confusions(),
         tree=_tree_content(state),
+        columns=state.columns,
     )
     return ReportData(
         title=os.path.basename(state.data.source) or "Texts",

@@ -66,9 +66,13 @@ def replace_files(folder: Path, contents: Mapping[str, bytes], *, shown: bool = 
 
 def recover(folder: Path) -> None:
     """Finish what a killed process had begun to move into place."""
-    if (folder / COMMIT).is_symlink():
-        raise InputError(f"{str(folder / COMMIT)!r} is a link: delete it")
-    if (folder / COMMIT).is_dir():
+    commit = folder / COMMIT
+    for path in (commit, commit / NEW, commit / PLAN):
+        if path.is_symlink():  # Files elsewhere would be moved here.
+            raise InputError(f"{str(path)!r} is a link: delete {str(commit)!r}")
+        if path.exists() and not (path.is_file() if path.name == PLAN else path.is_dir()):
+            raise InputError(f"{str(path)!r} is not what subtaxa wrote: delete {str(commit)!r}")
+    if commit.is_dir():
         with exclusive(folder, WAIT):
             _apply(folder)
 
@@ -116,7 +120,7 @@ def _apply(folder: Path) -> None:
             name = path.relative_to(commit / NEW).as_posix()
             if path.is_dir() and not path.is_symlink():
                 continue
-            if not is_safe(name) or not is_regular(path):
+            if not is_safe(name) or PurePosixPath(name).parts[0] not in ALL_FILES or not is_regular(path):
                 raise InputError(f"{str(path)!r} is not a file of a run: delete {str(commit)!r}")
             check_no_link(folder, name)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

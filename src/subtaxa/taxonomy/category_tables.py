@@ -7,8 +7,9 @@ from typing import Any
 
 from subtaxa.taxonomy.categories import Category, Taxonomy
 
-# Characters with a meaning in Markdown. A backslash before one takes the meaning away.
-_MARKDOWN = re.compile(r"([\\`*_\[\]|~$#!])")
+# Characters with a meaning in Markdown, also in addresses such as https://x and www.x, which GitHub makes links of. A
+# backslash before one takes the meaning away.
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~$#!]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 _HEAD = "| id | category | texts | stability | keywords | example |\n|---:|---|---:|---:|---|---|"
 
 

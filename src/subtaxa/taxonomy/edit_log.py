@@ -153,7 +153,7 @@ def read_log(text: str, name: str) -> list[Edit]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             edit = parse(line)
-            wrong = difference(edit, {"edit": int, "says": str} | FIELDS[edit["do"]])
+            wrong = difference(edit, {"edit": int, "says": str, "at?": str} | FIELDS[edit["do"]])
             if wrong or edit["edit"] != number:
                 raise ValueError(wrong or "its number is not the next one")
         except (ValueError, KeyError, TypeError, RecursionError) as error:

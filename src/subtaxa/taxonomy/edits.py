@@ -49,9 +49,10 @@ def create(kind: str, working: WorkingTaxonomy, log: Sequence[Edit], **what: Any
 
 def merge(working: WorkingTaxonomy, categories: Sequence[int]) -> Edit:
     """The edit that merges categories."""
-    names = [repr(working.check(i).name) for i in dict.fromkeys(categories)]
+    chosen = working.mergeable(categories)
+    names = [repr(c.name) for c in chosen]
     says = f"merge {', '.join(names[1:])} into {names[0]}"
-    return {"do": "merge", "categories": list(dict.fromkeys(categories)), "says": says}
+    return {"do": "merge", "categories": [c.id for c in chosen], "says": says}
 
 
 def split(working: WorkingTaxonomy, category: int, into: int | None = None) -> Edit:

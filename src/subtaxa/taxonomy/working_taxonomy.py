@@ -109,20 +109,25 @@ class WorkingTaxonomy:
             raise InputError(f"there is no category {category}: `subtaxa info` lists the categories")
         return self.categories[category]
 
-    def merge(self, categories: Sequence[int], names: Mapping[int, str] = MappingProxyType({})) -> None:
-        """Move all texts of the categories to the first of them, which keeps its id.
-
-        `names` has names that were found when the edit was made.
-        """
+    def mergeable(self, categories: Sequence[int]) -> list[Category]:
+        """Different categories of one label, or an error."""
         if len(set(categories)) < 2:
             raise InputError("a merge needs at least two different categories: name them")
-        first, *others = (self.check(i) for i in dict.fromkeys(categories))
+        first, *others = found = [self.check(i) for i in dict.fromkeys(categories)]
         for other in others:
             if other.parent != first.parent:
                 raise InputError(
                     f"{other.name!r} is below {other.parent!r} and {first.name!r} below {first.parent!r}: "
                     "merge only categories of one label"
                 )
+        return found
+
+    def merge(self, categories: Sequence[int], names: Mapping[int, str] = MappingProxyType({})) -> None:
+        """Move all texts of the categories to the first of them, which keeps its id.
+
+        `names` has names that were found when the edit was made.
+        """
+        first, *others = self.mergeable(categories)
         named = [c for c in (first, *others) if c.named]
         groups = [self.groups.pop(c.id, None) for c in (first, *others)]
         known = [group for group in groups if group is not None]

@@ -4,10 +4,10 @@ const BORDERLINE = 5; // number of borderline texts
 let current = null; // the category that is shown
 
 function showCategory(id = current) {
-  if (id !== current || !textList) textList = newTextList();
   const c = now.categories.get(id) ?? now.labels[0]?.children[0];
   if (!c) return;
   current = c.id;
+  if (textList?.of !== c.id) textList = newTextList(c.id);
   const label = now.labels[c.label];
   $("view-category").replaceChildren(
     el("p", { class: "eyebrow" }, user(label.name), ` · category ${c.id}`, c.namer ? ` · named by ${c.namer}` : ""),
@@ -16,7 +16,7 @@ function showCategory(id = current) {
     el(
       "dl",
       { class: "tiles four" },
-      tile("Texts", formatNumber(c.size)),
+      tile("Texts", c.size === c.total ? formatNumber(c.size) : `${formatNumber(c.size)} of ${formatNumber(c.total)}`),
       tile("Share of the label", meter(c.size / label.size)),
       tile("Mean confidence", meter(c.confidence)),
       tile("Stability", meter(c.stability)),
@@ -27,6 +27,7 @@ function showCategory(id = current) {
       { class: "pair" },
       card("Keywords", listOf("chips", c.keywords), el("h3", {}, "Could be confused with"), confusions(c)),
       !c.recut && card("Confidence of the texts", histogram(c)),
+      columnCard(c),
       card("Representative texts", listOf("texts", c.examples)),
       !c.recut && card("Borderline texts", el("ul", { class: "texts doubtful" }, c.members.slice(-BORDERLINE).reverse().map(borderlineItem))),
     ),
@@ -62,12 +63,12 @@ function correctionForms(c, label) {
   const split = ({ id }, number) => attempt({ do: "split", category: id, into: number });
   const parts = el("div", { id: "parts", "aria-live": "polite" });
   const name = el("input", { id: "new-name", value: c.name, maxlength: 120, autocomplete: "off" });
-  const into = el("input", { id: "into", type: "number", min: 2, max: Math.max(2, c.size), placeholder: "auto" });
+  const into = el("input", { id: "into", type: "number", min: 2, max: Math.max(2, c.total), placeholder: "auto" });
   const others = label.children.filter((other) => other !== c);
   const other = el(
     "select",
     { id: "other" },
-    others.map((o) => el("option", { value: o.id }, `${o.name} (${formatNumber(o.size)})`)),
+    others.map((o) => el("option", { value: o.id }, `${o.name} (${formatNumber(o.total)})`)),
   );
   const submit = (work) => (event) => {
     event.preventDefault();
@@ -89,7 +90,7 @@ function correctionForms(c, label) {
         el("label", {}, "Merge with ", other),
         el("button", {}, "Merge"),
       ),
-    c.size > 1 &&
+    c.total > 1 &&
       el(
         "form",
         { class: "tools", onsubmit: submit(() => (keeper.preview ?? split)(c, Number(into.value) || null, split, parts)) },

@@ -18,25 +18,28 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+/** What says in the name of a file that it has only the texts that pass the filters. */
+const filteredName = () => (passing ? "-filtered" : "");
+
 const csv = (rows) => `\ufeff${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 
 function downloadCategories() {
   const rows = now.labels.flatMap(({ name, children }) =>
-    children.map((c) => [c.id, name, c.name, c.size, c.stability ?? "", c.keywords.join(", "), c.examples.join(" | ")]),
+    children.filter((c) => !passing || c.size).map((c) => [c.id, name, c.name, c.size, c.stability ?? "", c.keywords.join(", "), c.examples.join(" | ")]),
   );
   download(
-    "categories.csv",
+    `categories${filteredName()}.csv`,
     "text/csv",
     csv([["category_id", "label", "category", "size", "stability", "keywords", "examples"], ...rows]),
   );
 }
 
 function downloadAssignments() {
-  const rows = data.texts.map((text, i) => {
+  const rows = [...data.texts.keys()].filter(passes).map((i) => {
     const c = now.categories.get(now.categoryOf[i]);
     const known = c.recut ? ["", ""] : [data.confidence[i] / 100, outliers.has(i) ? "yes" : "no"];
-    return [data.rows[i], text, data.labels[c.label], c.id, c.name, ...known, now.wrong.has(i) ? "yes" : "no"];
+    return [data.rows[i], data.texts[i], data.labels[c.label], c.id, c.name, ...known, now.wrong.has(i) ? "yes" : "no"];
   });
   const head = ["row", "text", "label", "category_id", "category", "confidence", "outlier", "marked_wrong"];
-  download("assignments.csv", "text/csv", csv([head, ...rows]));
+  download(`assignments${filteredName()}.csv`, "text/csv", csv([head, ...rows]));
 }

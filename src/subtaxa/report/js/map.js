@@ -3,14 +3,14 @@
 const SIDE = 10000; // width and height of the map in the data
 const HOVER_RADIUS = 12; // pixels from the pointer to a dot
 const MAX_NAMES = 80; // names drawn at once
-const SHAPES = ["round", "square", "diamond"]; // after eight labels the colours repeat with the next shape
 const plane = { width: 0, height: 0, x: new Float32Array(data.texts.length), y: new Float32Array(data.texts.length) };
 let transform = d3.zoomIdentity;
-let visible = []; // indices of the visible dots
+let visible = []; // indices of the dots that can be chosen; those that the filters hide are faint
 let quadtree = null; // of the visible dots, made when the pointer first looks for one
 let groups = []; // dots by style: [style, indices]
 let nameAnchors = []; // where the name of each category goes
 let selection = null; // { category } or { texts }
+const [HIDDEN, FADED, CLEAR] = [0, 1, 2]; // how clearly a dot is drawn
 let lasso = null; // the line while it is drawn
 let frame = 0; // the requested animation frame
 
@@ -28,11 +28,11 @@ const style = (name, node = document.body) => getComputedStyle(node).getProperty
 
 /** Draw the map according to the state and the controls. */
 function showMap() {
-  const chosen = $("shown").value;
   $("shown").replaceChildren(
     el("option", { value: "" }, "all labels"),
-    ...data.labels.map((name, i) => el("option", { value: i, selected: String(i) === chosen }, name)),
+    ...data.labels.map((name, i) => el("option", { value: i, selected: i === focus.label }, name)),
   );
+  fillColourMenu($("colour"));
   layOut();
   groupDots();
   draw();
@@ -65,38 +65,39 @@ function layOut() {
 
 /** Group the dots by style, and compute where the names go. */
 function groupDots() {
-  const only = $("shown").value;
-  const byCategory = $("colour").value === "category";
+  const colours = colouring();
   const query = $("find").value.trim();
   const found = query ? new Set(textsWith(query)) : null;
   const marked = selection?.texts ? new Set(selection.texts) : null;
   const looks = new Map();
   visible = [];
   quadtree = null;
+  const put = (i, layer, group) => {
+    const look = `${layer}${group}`;
+    if (!looks.has(look)) looks.set(look, { layer, group, list: [] });
+    looks.get(look).list.push(i);
+  };
   now.categoryOf.forEach((id, i) => {
-    const c = now.categories.get(id);
-    if (only !== "" && c.label !== Number(only)) return;
+    if (focus.label !== null && now.categories.get(id).label !== focus.label) return;
+    if (!passes(i)) return put(i, HIDDEN, -1);
     visible.push(i);
     const faded = (found && !found.has(i)) || (marked ? !marked.has(i) : selection && selection.category !== id);
-    const look = `${faded ? "f" : "k"}${byCategory ? c.colour : c.label}`;
-    if (!looks.has(look)) looks.set(look, []);
-    looks.get(look).push(i);
+    put(i, faded ? FADED : CLEAR, colours.of(i));
   });
-  groups = [...looks]
-    .sort(([a], [b]) => (a[0] === b[0] ? 0 : a[0] === "f" ? -1 : 1)) // faded dots first, so that they lie below
-    .map(([look, list]) => [dotStyle(Number(look.slice(1)), look[0] === "f", visible.length), list]);
+  groups = [...looks.values()]
+    .sort((a, b) => a.layer - b.layer || a.group - b.group) // faint dots first, so that they lie below
+    .map(({ layer, group, list }) => [dotStyle(layer === HIDDEN ? noLook() : colours.look(group), layer, visible.length), list]);
   nameAnchors = [...now.categories.values()]
-    .filter((c) => c.size && (only === "" || c.label === Number(only)))
+    .filter((c) => c.size && (focus.label === null || c.label === focus.label))
     .sort((a, b) => (b.id === selection?.category) - (a.id === selection?.category) || b.size - a.size)
     .map((c) => ({ c, x: d3.median(c.members, (i) => plane.x[i]), y: d3.median(c.members, (i) => plane.y[i]) }));
-  showKey(only, byCategory);
+  $("key").replaceChildren(...keyItems(colours));
 }
 
 /** The style of a dot: its colour, and its pixels as offsets from its centre, which is much faster than paths. */
-function dotStyle(number, faded, crowd) {
+function dotStyle({ colour, shape, none }, layer, crowd) {
   const room = Math.min(1, Math.max(0.6, Math.min(plane.width, plane.height) / 560)); // smaller dots on a phone
   const radius = Math.max(1, (crowd > 20000 ? 1.3 : crowd > 4000 ? 2.1 : 3.1) * room * plane.pixels);
-  const shape = SHAPES[Math.floor(number / COLOURS) % SHAPES.length];
   const reach = Math.ceil(radius);
   const inside = {
     round: (x, y) => x * x + y * y <= radius * radius + 0.3,
@@ -107,7 +108,7 @@ function dotStyle(number, faded, crowd) {
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) if (inside(x, y)) steps.push(y * $("canvas").width + x);
   }
-  return { colour: blend(colour(number), style("--card"), faded ? 0.2 : 0.9), steps, reach, shape, radius };
+  return { colour: blend(colour, style("--card"), layer === CLEAR ? (none ? 0.5 : 0.9) : layer === FADED ? 0.2 : 0.16), steps, reach, shape, radius };
 }
 
 /** One colour over another with this opacity, as a canvas pixel. */
@@ -117,13 +118,6 @@ function blend(over, under, share) {
     return Math.round(share * a + (1 - share) * b);
   });
   return ((255 << 24) | (parts[2] << 16) | (parts[1] << 8) | parts[0]) >>> 0;
-}
-
-function colour(number) {
-  const probe = $("key").appendChild(el("li", { class: `k${number % COLOURS}` }));
-  const found = style("--k", probe);
-  probe.remove();
-  return found;
 }
 
 function draw() {
@@ -192,25 +186,6 @@ function drawLasso(context) {
   context.globalAlpha = 1;
 }
 
-function showKey(only, byCategory) {
-  const items = byCategory
-    ? only === ""
-      ? []
-      : now.labels[Number(only)].children.map((c) => [c.colour, c.name])
-    : data.labels.map((name, i) => [i, name]).filter(([i]) => only === "" || i === Number(only));
-  const mark = (number) =>
-    svg(
-      "svg",
-      { class: `k${number % COLOURS}`, viewBox: "-5 -5 10 10", width: 11, height: 11, "aria-hidden": "true" },
-      {
-        round: svg("circle", { r: 4.5 }),
-        square: svg("rect", { x: -4, y: -4, width: 8, height: 8 }),
-        diamond: svg("path", { d: "M0-5 5 0 0 5-5 0Z" }),
-      }[SHAPES[Math.floor(number / COLOURS) % 3]],
-    );
-  $("key").replaceChildren(...items.map(([number, name]) => el("li", {}, mark(number), user(name))));
-}
-
 /** The dot under the pointer, if any. */
 function dotAt(event) {
   const [x, y] = transform.invert(d3.pointer(event, $("canvas")));
@@ -234,6 +209,7 @@ function hover(event) {
   $("tip").replaceChildren(
     el("p", { dir: "auto" }, text),
     el("p", { class: "note" }, user(data.labels[c.label]), " · ", user(c.name), c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`),
+    typeof focus.colour === "string" ? "" : el("p", { class: "note" }, user(focus.colour.name), ": ", user(writeValue(focus.colour, i))),
   );
   const [x, y] = d3.pointer(event, $("plane"));
   const { offsetWidth, offsetHeight } = $("tip");
@@ -243,6 +219,8 @@ function hover(event) {
 
 function select(what) {
   selection = what;
+  if (what?.category !== undefined) current = what.category;
+  if (address() !== location.hash) history.pushState({ known: true }, "", address());
   groupDots();
   draw();
   showSelection();
@@ -252,9 +230,7 @@ function endLasso() {
   const line = lasso;
   lasso = null;
   if (!line || line.length < 3) return draw();
-  const inside = groups
-    .flatMap(([, list]) => list)
-    .filter((i) => d3.polygonContains(line, transform.apply([plane.x[i], plane.y[i]])));
+  const inside = visible.filter((i) => d3.polygonContains(line, transform.apply([plane.x[i], plane.y[i]])));
   select(inside.length ? { texts: inside } : null);
 }
 
@@ -290,7 +266,8 @@ function addMapListeners() {
   $("closer").addEventListener("click", () => view.call(zoom.scaleBy, 1.6));
   $("farther").addEventListener("click", () => view.call(zoom.scaleBy, 1 / 1.6));
   $("whole").addEventListener("click", () => view.call(zoom.transform, d3.zoomIdentity));
-  for (const id of ["colour", "shown"]) $(id).addEventListener("change", () => select(selection));
+  $("colour").addEventListener("change", ({ target }) => chooseColour(target.value));
+  $("shown").addEventListener("change", ({ target }) => chooseLabel(target.value === "" ? null : Number(target.value)));
   $("find").addEventListener(
     "input",
     debounce(() => select(selection), 150),

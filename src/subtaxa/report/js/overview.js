@@ -27,7 +27,7 @@ function showOverview() {
   const late = sliding ? labelCards.map(({ card }) => !isOnScreen(card)) : [];
   const later = [];
   now.labels.forEach((label, number) => {
-    const children = label.children.filter((c) => !terms.length || hits.has(c.id) || named(c));
+    const children = label.children.filter((c) => (!passing || c.size) && (!terms.length || hits.has(c.id) || named(c)));
     shown += children.length;
     const fill = () => fillCard(labelCards[number], label, number, children.sort(ORDERS[$("sort").value]), hits);
     if (late[number]) later.push(fill);
@@ -77,7 +77,7 @@ function fillCard({ card, toggle, facts, parts, table }, label, number, children
   const open = !folded.has(number) && children.length > 0;
   card.hidden = !children.length;
   toggle.setAttribute("aria-expanded", String(open));
-  facts.textContent = `${plural(label.size, "text")} in ${plural(label.children.length, "category", "categories")} · ${percent(label.size / data.texts.length)} of all texts`;
+  facts.textContent = `${plural(label.size, "text")} in ${plural(label.children.filter((c) => !passing || c.size).length, "category", "categories")} · ${percent(label.size / now.shown)} of all ${passing ? "shown " : ""}texts`;
   parts.replaceChildren(...(children.length ? bar(label) : []));
   table.hidden = !open;
   table.replaceChildren(...(open ? [categoryTable(label, children, hits)] : []));

@@ -44,7 +44,7 @@ function describeRecut(categories) {
 
 /** Replace the recut by one into these categories, or take it back without any. */
 function setRecut(categories) {
-  const keep = [current, selection?.category].map((id) => now.categories.get(id)?.members[0]);
+  const keep = [current, selection?.category].map((id) => now.categories.get(id)?.members[0] ?? now.categoryOf.indexOf(id));
   const old = corrections.findIndex(({ do: kind }) => kind === "recut");
   if (old >= 0) {
     corrections.splice(old, 1);
@@ -54,9 +54,9 @@ function setRecut(categories) {
   downloadedCount = Math.min(downloadedCount, corrections.length - (categories !== null));
   const after = computeState();
   // Stay with the same texts: their category may have another id.
-  if (keep[0] !== undefined) current = after.categoryOf[keep[0]];
-  if (keep[1] !== undefined) selection = { category: after.categoryOf[keep[1]] };
-  if (activeView() === "category") history.replaceState(null, "", `#category-${current}`);
+  if (keep[0] >= 0) current = after.categoryOf[keep[0]];
+  if (keep[1] >= 0) selection = { category: after.categoryOf[keep[1]] };
+  keepAddress(activeView() === "category" ? `category-${current}` : place());
   sliding = true;
   refresh(after);
   sliding = false;

@@ -2,14 +2,15 @@
 
 function showSelection() {
   const panel = $("selected");
-  if (selection?.category !== undefined && !now.categories.has(selection.category)) selection = null;
   if (!selection) {
     panel.replaceChildren(
       el("h3", {}, "Nothing selected"),
       el(
         "p",
         { class: "note" },
-        "Each dot is a text; its colour and shape show its label. Texts that are close together are similar. Distances between texts that are far apart mean little.",
+        `Each dot is a text; its colour and shape show its ${colourName()}. `,
+        passing ? "The faint dots do not pass the filters. " : "",
+        "Texts that are close together are similar. Distances between texts that are far apart mean little.",
       ),
       el(
         "p",

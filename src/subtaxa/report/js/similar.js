@@ -39,6 +39,8 @@ function likeButton(i) {
 
 function showFound() {
   if (!found) return $("similar-found").replaceChildren();
+  const texts = found.texts.filter(([i]) => passes(i));
+  const hidden = found.texts.length - texts.length;
   const known = found.categories.filter(([id]) => now.categories.has(id));
   $("similar-found").replaceChildren(
     el("p", { class: "about-found" }, "Nearest to ", el("q", {}, user(shortened(found.about)))),
@@ -53,7 +55,7 @@ function showFound() {
         }),
       ),
     ),
-    card("Texts", el("ul", { class: "texts all" }, found.texts.map(foundText))),
+    card("Texts", el("ul", { class: "texts all" }, texts.map(foundText)), hidden && el("p", { class: "note" }, `The filters hide ${hidden} of the ${found.texts.length} nearest texts.`)),
     el("p", { class: "note" }, "The number is the similarity: 1 is the same meaning, 0 is unrelated."),
   );
 }

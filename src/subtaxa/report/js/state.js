@@ -11,6 +11,7 @@ let now = null; // the result after all corrections, from `computeState`
 
 /** The categories by id, the category of each text and the texts marked as wrong, after all corrections. */
 function computeState() {
+  passing = passingBut();
   const categories = new Map();
   const counts = data.labels.map(() => 0);
   const recut = corrections.find(({ do: kind }) => kind === "recut");
@@ -19,7 +20,7 @@ function computeState() {
   const unchanged = data.categories.filter((c) => !numbers[c.label]);
   for (const c of recut ? [...unchanged, ...cutCategories(numbers, categoryOf)] : unchanged) {
     const number = (counts[c.label] += 1); // within its label
-    categories.set(c.id, { ...c, number, colour: (number - 1) % COLOURS, split: null, members: [] });
+    categories.set(c.id, { ...c, number, colour: (number - 1) % COLOURS, split: null, members: [], total: 0 });
   }
   const state = { categories, categoryOf, numbers, corrected: new Set(), wrong: new Set() };
   for (const correction of corrections) {
@@ -27,9 +28,13 @@ function computeState() {
     labelsOf(state, correction).forEach((label) => state.corrected.add(label));
     applyCorrection(state, correction);
   }
-  categoryOf.forEach((id, i) => categories.get(id).members.push(i));
+  categoryOf.forEach((id, i) => {
+    const c = categories.get(id);
+    c.total += 1;
+    if (passes(i)) c.members.push(i);
+  });
   for (const c of categories.values()) {
-    c.size = c.members.length;
+    c.size = c.members.length; // The texts that pass the filters, of `total`.
     c.confidence = null; // Known only for the categories of the run.
     if (c.recut) continue;
     c.members.sort((a, b) => data.confidence[b] - data.confidence[a] || a - b);
@@ -42,6 +47,7 @@ function computeState() {
     children.sort((a, b) => b.size - a.size || a.number - b.number);
     return { name, children, size: children.reduce((sum, c) => sum + c.size, 0) };
   });
+  state.shown = state.labels.reduce((sum, { size }) => sum + size, 0);
   return state;
 }
 
@@ -144,13 +150,13 @@ const addCorrection = (correction) => whyInvalid(now, correction) || keeper.add(
 
 const undo = () => (corrections.at(-1)?.do === "recut" ? setRecut(null) : keeper.undo());
 
-/** The indices of the texts that contain every term of the query. */
+/** The indices of the texts that pass the filters and contain every term of the query. */
 function textsWith(query) {
   if (!lowercased.length) data.texts.forEach((text) => lowercased.push(text.toLowerCase()));
   const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];
   lowercased.forEach((text, i) => {
-    if (terms.every((term) => text.includes(term))) found.push(i);
+    if (passes(i) && terms.every((term) => text.includes(term))) found.push(i);
   });
   return terms.length ? found : [];
 }

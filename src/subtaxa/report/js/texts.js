@@ -4,7 +4,7 @@ const PAGE = 100; // texts shown at a time
 const textActions = []; // functions that make a button for the text with an index
 let textList = null; // the search, the order, the number on screen, and the ticked texts
 
-const newTextList = () => ({ query: "", order: "highest", shown: PAGE, ticked: new Set() });
+const newTextList = (id) => ({ of: id, query: "", order: "highest", shown: PAGE, ticked: new Set() });
 
 /** A menu of where texts belong, the name of a new category, and what is chosen as a correction of some rows. */
 function targetMenu(id, categories) {
@@ -38,7 +38,7 @@ function showTexts(c, label) {
   );
   const targets = label.children.filter((other) => other !== c);
   const target = targetMenu("target", targets);
-  const canMove = targets.length > 0 || (keeper.live && c.size > 1);
+  const canMove = targets.length > 0 || (keeper.live && c.total > 1);
   const message = el("p", { class: "problem", role: "alert" });
   const wrong = el(
     "button",
@@ -95,6 +95,7 @@ function showTexts(c, label) {
         { class: "count" },
         outliers.has(i) && !c.recut ? "outlier · " : "",
         now.wrong.has(i) ? "marked as wrong · " : "",
+        typeof focus.colour === "string" ? "" : [user(writeValue(focus.colour, i)), " · "],
         `row ${data.rows[i]}${c.recut ? "" : ` · ${percent(data.confidence[i] / 100)}`}`,
         textActions.map((make) => make(i)),
       ),
@@ -112,7 +113,7 @@ function showTexts(c, label) {
     fill();
   });
   $("texts").replaceChildren(
-    el("h3", {}, `All ${plural(c.size, "text")}`),
+    el("h3", {}, c.size === c.total ? `All ${plural(c.size, "text")}` : `${formatNumber(c.size)} of ${plural(c.total, "text")} pass the filters`),
     el(
       "div",
       { class: "tools" },
