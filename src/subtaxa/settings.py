@@ -58,7 +58,7 @@ class Settings:
     )
     pooling: str = _setting("how token features are pooled into one feature per text", choices=("model", "cls", "mean"))
     prompt: str = _setting(
-        'text put before every text, such as "query: ", or the name of a prompt that the encoder has; model is its own'
+        'text put before every text, such as "query: ", or the name of one of its prompts; model stands for its own'
     )
     dimensions: int | str = _setting(
         "number of dimensions that are kept of an encoder with Matryoshka training",

@@ -36,7 +36,7 @@ def test_the_report_works_in_the_frame_of_a_notebook(model: Discovery, browser: 
     page.goto(notebook.as_uri())
     frame = page.frame_locator("iframe")
     expect(frame.locator("#tree th a")).to_have_count(6)
-    frame.locator("nav").get_by_role("link", name="Map").click()
+    frame.locator("nav").get_by_role("link", name="Map", exact=True).click()
     expect(frame.locator("#canvas")).to_be_visible()
     frame.locator("nav").get_by_role("link", name="Overview").click()
     frame.locator("#tree th a").first.click()

@@ -137,13 +137,13 @@ def run_trial(texts: Sequence[str], codes: Ints, n_categories: int, settings: Se
         history, learner = train(encoder, data, settings, 0, progress)
         features, new_features = encoder.features(tokens), encoder.features(new_tokens)  # (N, D), (n, D)
     except NotFinite:
-        return Trial(settings.learning_rate, 0.0, None)
+        return Trial(float(settings.learning_rate), 0.0, None)
     batch = encoder.batch(tokens, torch.arange(min(len(sample), settings.batch_size)))
     with torch.no_grad():
         parts = learner.loss(batch).keys()  # The history has these names among others.
     loss = sum(history[-1][name] for name in parts)
     found = agreement(new_features, labels[queries], features, labels[sample])
-    return Trial(settings.learning_rate, found, round(loss, 5))
+    return Trial(float(settings.learning_rate), found, round(loss, 5))
 
 
 def _read(

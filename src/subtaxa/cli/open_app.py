@@ -49,15 +49,15 @@ def run(options: argparse.Namespace) -> None:
         from subtaxa.app.server import check_host, is_loopback, serve
     folder = None if options.folder is None else Path(options.folder)
     check_host(options.host)
-    if not is_loopback(options.host):
-        say(WARNING.format(options.host), sys.stderr)
+
+    def announce(link: str) -> None:
+        if not is_loopback(options.host):
+            say(WARNING.format(options.host), sys.stderr)
+        say(f"{link}\nThis link is only for you. Ctrl-C ends the app.")
+
     try:
-        serve(folder, browse=not options.no_browser, announce=_announce, host=options.host)
+        serve(folder, browse=not options.no_browser, announce=announce, host=options.host)
     except Stopped as stop:
         if stop.signal_number != signal.SIGINT:
             raise
     say("Everything is saved.")
-
-
-def _announce(link: str) -> None:
-    say(f"{link}\nThis link is only for you. Ctrl-C ends the app.")
