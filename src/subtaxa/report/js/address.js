@@ -37,7 +37,7 @@ function readEnd({ kind }, text) {
 /** Take the selection from the address. */
 function readAddress() {
   const query = new URLSearchParams(location.hash.split("?").slice(1).join("?"));
-  const byKey = new Map(columns.map((column) => [column.key, column]).reverse());
+  const byKey = new Map(columns.map((column) => [column.key, column]));
   const asked = (name) => byKey.get(name) ?? (foreign.push(name), null);
   foreign = [];
   focus.colour = query.has("column") ? (asked(query.get("column")) ?? "label") : query.get("colour") === "category" ? "category" : "label";

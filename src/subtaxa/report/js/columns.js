@@ -8,11 +8,11 @@ const FORMS = {
   date: ({ days }) => ({ value: (i) => days[i], write: writeDay }),
 };
 
-/** The columns of the user, and two of the run. `value` gives the value of a text, or null; `write` makes it readable. */
+/** The columns of the user, and two of the run, whose keys begin with a space as no name of a column does. `value` gives the value of a text, or null; `write` makes it readable. */
 const userColumns = data.columns.map((given) => ({ key: given.name, name: given.name, kind: given.kind, ...FORMS[given.kind](given) }));
 const runColumns = [
-  { key: "~confidence", name: "Confidence in the run", kind: "number", value: (i) => data.confidence[i], write: (n) => `${n}%` },
-  { key: "~outlier", name: "Outlier in the run", kind: "category", values: ["no", "yes"], value: (i) => Number(outliers.has(i)), write: (code) => ["no", "yes"][code] },
+  { key: " confidence", name: "Confidence in the run", kind: "number", value: (i) => data.confidence[i], write: (n) => `${n}%` },
+  { key: " outlier", name: "Outlier in the run", kind: "category", values: ["no", "yes"], value: (i) => Number(outliers.has(i)), write: (code) => ["no", "yes"][code] },
 ];
 const columns = [...userColumns, ...runColumns];
 
