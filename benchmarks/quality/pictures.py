@@ -31,7 +31,7 @@ def main() -> None:
         page.goto((run / "report.html").as_uri())
         page.wait_for_selector("body[data-ready]")
         page.screenshot(path=IMAGES / "overview.png")
-        page.locator("nav").get_by_role("link", name="Map").click()
+        page.locator("nav").get_by_role("link", name="Map", exact=True).click()
         box = page.locator("#canvas").bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
         x, y = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.6
         for step in range(40):
