@@ -128,7 +128,8 @@ def test_edits_that_were_allowed_are_in_the_log(run: Path) -> None:
         assert done["edits"] == 1
         assert "named by an agent" in done["done"][0]
         assert "changed elsewhere" in await refusal(client, "apply_edit", known=0, edit=rename)
-        assert main(["rename", str(run), str(category), "named in a terminal", "--quiet"]) == 0
+        command = ["rename", str(run), str(category), "named in a terminal", "--quiet"]
+        subprocess.run([sys.executable, "-m", "subtaxa", *command], check=True)
         assert "changed elsewhere" in await refusal(client, "apply_edit", known=1, edit=rename)
         await answer(client, "undo_edit", known=2)
 

@@ -35,7 +35,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def discover(source: Path, encoder: str, *more: str) -> list[str]:
-    flags = "--epochs 3 --batch-size 16 --learning-rate 1e-3 --categories 6 --quiet --encoder"
+    flags = "--epochs 3 --batch-size 16 --learning-rate 1e-3 --categories 6 --trained-layers all --quiet --encoder"
     return ["discover", str(source), "--out", str(source.parent / "run"), *flags.split(), encoder, *more]
 
 

@@ -94,6 +94,8 @@ class SentenceEncoder:
     def _check_layers(self, trained_layers: int | str) -> None:
         """Refuse layers that the encoder does not have."""
         if isinstance(trained_layers, int) and trained_layers > self.n_layers:
+            if not self.n_layers:
+                raise SettingError("the encoder has no layers to train: use the preset quick")
             raise SettingError(
                 f"trained_layers is {trained_layers}, but the encoder has {self.n_layers} layers: "
                 f'use 0 to {self.n_layers} or "all"'
