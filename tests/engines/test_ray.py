@@ -156,7 +156,7 @@ def test_files_are_assigned_by_partition_and_finished_partitions_are_kept(
     monkeypatch.setattr(ray_assign, "PARTITION_ROWS", 60)
     out = tmp_path / "assigned"
     command = ["assign", str(run[0]), f"{corpus}/**/*.parquet", "--text", "text", "--out", str(out), "--quiet"]
-    command += ["--engine", "ray", "--workers", "1"]  # A worker takes seconds to start.
+    command += ["--engine", "ray", "--workers", "2"]
     assert main(command) == 0
     assert "240 texts assigned" in capsys.readouterr().out
     names = ["a-00000", "a-00002", "b-00000", "more/a-00000"]

@@ -143,7 +143,7 @@
     if (state.job && ACTIVE.includes(state.job.state)) setTimeout(look, 500);
   }
 
-  /** Two lists of runs, older to newer. They are made anew only when the runs change, so that a choice stays. */
+  /** Two lists of runs, older to newer. They are rebuilt only when the runs change, so that a choice stays. */
   function offerComparison(runs) {
     $("compare").hidden = runs.length < 2;
     if ($("compare-a").length === runs.length) return;
