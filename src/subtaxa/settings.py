@@ -18,7 +18,7 @@ LONG = 400
 TOP_LAYERS = 2
 
 # A data set is small below this many texts, which is 100 steps per epoch at the usual batch size. Training the top
-# layers is then about as good as training all of them, and takes a third of the time. Stronger augmentation and a larger
+# layers is then about as good as training all of them and takes a third of the time. Stronger augmentation and a larger
 # share of the untrained weights pay off.
 FEW = 6400
 
