@@ -7,15 +7,7 @@ import pytest
 from scipy.special import expit
 
 from subtaxa.clustering import answer_model
-from subtaxa.clustering.answer_model import (
-    SPREADS,
-    WRONG_DIFFERENT,
-    WRONG_SAME,
-    fit_answers,
-    inputs,
-    told,
-    weights_before,
-)
+from subtaxa.clustering.answer_model import NEW, SPREADS, WRONG, fit_answers, inputs, told, weights_before
 
 LABELS = 2
 
@@ -40,14 +32,16 @@ def test_without_answers_the_threshold_decides(power: float) -> None:
     model = fit_answers(np.empty((0, 5)), np.empty(0, dtype=bool), weights_before(2.0, power, LABELS))
     below = distances * factors**power < 2.0
     assert 20 < below.sum() < 180
-    assert ((model.log_odds(rows) > 0) == below).all()
+    assert ((model.merge_log_odds(rows) > 0) == below).all()
+    at_threshold = inputs(np.array([2.0]), np.ones(1), np.zeros(1, dtype=int), LABELS)
+    assert expit(model.log_odds(at_threshold)) == pytest.approx(NEW / (1 + NEW))
 
 
 def threshold_of(asked: np.ndarray, same: list[bool], start: float = 1.0, label: int = 0) -> float:
     """The distance at which the model is undecided, after these answers."""
     model = fit_answers(asked, np.array(same, dtype=bool), weights_before(start, 0.5, LABELS))
     grid = np.geomspace(0.01, 100, 4001)
-    return float(grid[np.abs(model.log_odds(asked_at(grid, label))).argmin()])
+    return float(grid[np.abs(model.merge_log_odds(asked_at(grid, label))).argmin()])
 
 
 @pytest.mark.parametrize("truth", [0.6, 1.7])
@@ -88,7 +82,7 @@ def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero
     same = rng.random(30) < expit(asked @ (start + rng.normal(scale=0.5, size=5)))
 
     def log_posterior(weights: np.ndarray) -> float:
-        chance = WRONG_SAME + (1 - WRONG_SAME - WRONG_DIFFERENT) * expit(asked @ weights)
+        chance = WRONG + (1 - 2 * WRONG) * expit(asked @ weights)
         spreads = np.array([*SPREADS[:3], *[SPREADS[3]] * LABELS])
         prior = -0.5 * (((weights - start) / spreads) ** 2).sum()
         return float(np.log(np.where(same, chance, 1 - chance)).sum() + prior)
@@ -101,10 +95,9 @@ def test_the_fitted_weights_are_where_the_gradient_by_finite_differences_is_zero
 
 
 def test_what_answers_say_about_their_own_question() -> None:
-    assert told(True, 1) == pytest.approx(np.log((1 - WRONG_DIFFERENT) / WRONG_SAME))
-    assert told(False, 1) == pytest.approx(np.log(WRONG_DIFFERENT / (1 - WRONG_SAME)))
+    assert told(True, 1) == pytest.approx(np.log((1 - WRONG) / WRONG))
+    assert told(False, 1) == -told(True, 1)
     assert told(False, 2) == pytest.approx(2 * told(False, 1))
-    assert told(True, 1) > -told(False, 1) > 0  # "different" is the less certain answer
 
 
 def test_the_model_does_not_diverge_on_answers_that_contradict_it(monkeypatch: pytest.MonkeyPatch) -> None:

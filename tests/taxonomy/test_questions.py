@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.planted import Planted, blobs, unit_rows
 
-from subtaxa.clustering.answer_model import WRONG_SAME
+from subtaxa.clustering.answer_model import WRONG
 from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.clustering.forest import Forest
 from subtaxa.taxonomy.questions import SHOWN, WORTH, Answer, Questioner, question
@@ -87,7 +87,7 @@ def test_groups_contain_each_part_exactly_once(tree: CategoryTree) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_with_some_wrong_answers_the_number_is_about_right(tree: CategoryTree, seed: int) -> None:
     questioner = asker(tree, 14)
-    ask(questioner, most=40, wrong=WRONG_SAME, seed=seed)
+    ask(questioner, most=40, wrong=WRONG, seed=seed)
     assert abs(len(questioner.groups()) - 9) <= 2
     assert overlap(questioner) > 0.85
 

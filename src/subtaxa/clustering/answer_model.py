@@ -2,8 +2,11 @@
 
 It is a logistic regression with a prior (maximum a posteriori). Its inputs are the distance between the means of the
 two groups, their sizes, and the coarse label, whose effect is pooled over the labels. Before the first answer it agrees
-with the cut that is shown. An answer may be wrong, so that a single one cannot outweigh the others. "Different" is
-wrong more often than "same": the typical texts of two mixed groups differ even where a user would not divide them.
+with the cut that is shown. An answer may be wrong, so that a single one cannot outweigh the others.
+
+Two sides of a merge that differ need not be two categories. Where groups are mixed, one side often belongs to a category
+that already stands elsewhere, and to undo the merge gains nothing. So a merge is kept if "same" is more likely than
+"different" and new together (`merge_log_odds`).
 
 Q questions, F = 3 + L inputs, L labels.
 """
@@ -20,15 +23,18 @@ from subtaxa.runtime.arrays import Ints
 
 Matrix = NDArray[np.float64]
 
-# The log-odds that two groups are one category fall by this much if the merge of them costs e times as much.
-SLOPE = 4.0
+# The log-odds that two groups are one category fall by this much if the merge of them costs e times as much. The median
+# slope of the true labels of eight tasks.
+SLOPE = 2.5
 
 # The standard deviations of the weights: intercept, distance, size, and each label.
 SPREADS = (1.0, 1.0, 0.7, 0.3)
 
-# The share of the answers "same" about two categories, and of the answers "different" about one.
-WRONG_SAME = 0.1
-WRONG_DIFFERENT = 0.2
+# The share of the answers that are wrong.
+WRONG = 0.1
+
+# Of the merges whose sides differ, this share is worth undoing: both sides are categories of their own.
+NEW = 0.5
 
 # The largest number of Newton steps.
 STEPS = 25
@@ -47,6 +53,10 @@ class AnswerModel:
         """The log-odds (Q,) that the groups of each question are one category."""
         return np.asarray(inputs @ self.weights)
 
+    def merge_log_odds(self, inputs: Matrix) -> NDArray[np.float64]:
+        """The log-odds (Q,) that a merge of the groups of each question is worth keeping."""
+        return self.log_odds(inputs) - np.log(NEW)
+
 
 def inputs(distances: NDArray[np.float64], factors: NDArray[np.float64], labels: Ints, n_labels: int) -> Matrix:
     """The inputs (Q, F): 1, the logarithms of distances and of Ward's factors n·m/(n+m), and the labels."""
@@ -59,9 +69,9 @@ def inputs(distances: NDArray[np.float64], factors: NDArray[np.float64], labels:
 
 
 def weights_before(threshold: float, power: float, n_labels: int) -> NDArray[np.float64]:
-    """The weights (F,) without any answer: groups are one category if distance · factor^power is below a threshold."""
+    """The weights (F,) without any answer: merges are kept if distance · factor^power is below a threshold."""
     start = np.zeros(3 + n_labels)
-    start[:3] = SLOPE * np.log(threshold), -SLOPE, -SLOPE * power
+    start[:3] = SLOPE * np.log(threshold) + np.log(NEW), -SLOPE, -SLOPE * power
     return start
 
 
@@ -69,11 +79,11 @@ def fit_answers(asked: Matrix, same: NDArray[np.bool_], start: NDArray[np.float6
     """The model after the answers `same` (Q,) to the questions with inputs `asked` (Q, F), given the weights before."""
     n_labels = len(start) - 3
     precision = 1.0 / np.square(np.concatenate([SPREADS[:3], np.full(n_labels, SPREADS[3])]))
-    trust = 1 - WRONG_SAME - WRONG_DIFFERENT
+    trust = 1 - 2 * WRONG
 
     def chances(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probability (Q,) of the answer "same"."""
-        return np.asarray(WRONG_SAME + trust * expit(asked @ weights))
+        return np.asarray(WRONG + trust * expit(asked @ weights))
 
     def log_posterior(weights: NDArray[np.float64]) -> float:
         chance = chances(weights)
@@ -98,6 +108,4 @@ def fit_answers(asked: Matrix, same: NDArray[np.bool_], start: NDArray[np.float6
 
 def told(same: bool, times: int) -> float:
     """What an answer to one question itself, given some times, adds to its log-odds."""
-    if same:
-        return float(times * np.log((1 - WRONG_DIFFERENT) / WRONG_SAME))
-    return float(times * np.log(WRONG_DIFFERENT / (1 - WRONG_SAME)))
+    return float((1 if same else -1) * times * np.log((1 - WRONG) / WRONG))

@@ -173,7 +173,8 @@ class Questioner:
         return {nodes: told(same, times) for nodes, (same, times) in self._counted().items()}
 
     def _merge_log_odds(self, model: AnswerModel) -> NDArray[np.float64]:
-        log_odds = model.log_odds(self.inputs)  # (M,)
+        """The log-odds (M,) that each merge is worth keeping."""
+        log_odds = model.merge_log_odds(self.inputs)  # (M,)
         for nodes, more in self._told().items():
             if nodes in self.merge_of:
                 log_odds[self.merge_of[nodes]] += more
