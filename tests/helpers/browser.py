@@ -78,7 +78,10 @@ class Reader:
         assert [url for url in self.requested if not url.startswith(self.allowed)] == []
 
     def go(self, part: str) -> None:
-        self.page.locator("nav").get_by_role("link", name=re.compile(f"^{part}")).click()
+        """Follow a link of the navigation and wait for its view, because the address changes before the page does."""
+        link = self.page.locator("nav").get_by_role("link", name=re.compile(f"^{part}"))
+        link.click()
+        self.page.wait_for_selector(f"body[data-view='{link.get_attribute('href').removeprefix('#')}']")
 
     def open(self, name: str) -> None:
         """Open a category."""
