@@ -37,19 +37,22 @@ def all_cuts(tree: CategoryTree) -> Iterator[np.ndarray]:
             yield undone
 
 
-def mistakes(undone: np.ndarray, same: np.ndarray) -> float:
-    return float(np.where(undone, same, 1 - same).sum())
+def mistakes(undone: np.ndarray, same: np.ndarray, weights: np.ndarray) -> float:
+    return float((weights * np.where(undone, same, 1 - same)).sum())
 
 
 @pytest.mark.parametrize("labels", [[7], [4, 4], [1, 5, 3], [1], [2]])
 @pytest.mark.parametrize("seed", range(8))
-def test_no_cut_has_fewer_mistakes(labels: list[int], seed: int) -> None:
-    tree = random_tree(labels, seed)
-    same = np.random.default_rng(100 + seed).random(len(tree.children))
-    found = best_cut(tree, same)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_cut_has_fewer_mistakes(labels: list[int], seed: int, weighted: bool) -> None:
+    tree, rng = random_tree(labels, seed), np.random.default_rng(100 + seed)
+    same = rng.random(len(tree.children))
+    weights = rng.uniform(0.1, 3, len(same)) if weighted else np.ones(len(same))
+    found = best_cut(tree, same, weights)
     cuts = list(all_cuts(tree))
     assert any(np.array_equal(found, cut) for cut in cuts)
-    assert mistakes(found, same) == pytest.approx(min(mistakes(cut, same) for cut in cuts))
+    fewest = min(mistakes(cut, same, weights) for cut in cuts)
+    assert mistakes(found, same, weights) == pytest.approx(fewest)
 
 
 def test_a_sure_merge_below_keeps_an_unlikely_one_undone_or_not() -> None:

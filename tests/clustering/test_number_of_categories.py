@@ -91,14 +91,14 @@ def test_differences_between_blurred_categories_do_not_decide() -> None:
     assert blurred < 50
 
 
-def test_features_before_training_count_too() -> None:
+def test_the_features_before_training_decide() -> None:
     """Training divided each of the four categories that the texts suggest into clear halves."""
     texts = blobs([[40] * 2, [40] * 2], spread=0.05)
     side = np.where(np.arange(len(texts)) % 2, 0.6, -0.6)[:, None] * np.eye(24)[texts.truth]
     trained = unit_rows(texts.features + side)
     assert sum(c.chosen for c in numbers_per_label(Forest(trained, texts.labels))) == 8
-    both = numbers_per_label(Forest(trained, texts.labels, untrained=texts.features))
-    assert [c.chosen for c in both] == [2, 2]
+    found = numbers_per_label(Forest(trained, texts.labels, untrained=texts.features))
+    assert [c.chosen for c in found] == [2, 2]
 
 
 def test_a_given_total_is_divided_as_the_cut_does() -> None:

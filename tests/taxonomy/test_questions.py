@@ -9,7 +9,7 @@ from helpers.planted import Planted, blobs, unit_rows
 from subtaxa.clustering.answer_model import WRONG
 from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.clustering.forest import Forest
-from subtaxa.taxonomy.questions import SHOWN, WORTH, Answer, Questioner, question
+from subtaxa.taxonomy.questions import SHOWN, STAKE, WORTH, Answer, Questioner, question
 
 DATA = blobs([[30, 20, 25, 25], [40, 30], [18, 22, 20]], spread=0.12)
 
@@ -117,12 +117,14 @@ def test_a_skipped_question_does_not_return(tree: CategoryTree) -> None:
     assert questioner.groups() == asker(tree, 14).groups()  # What was skipped says nothing.
 
 
-def test_the_next_question_is_the_most_doubtful(tree: CategoryTree) -> None:
-    questioner, doubts = asker(tree, 14), []
+def test_the_next_question_has_most_at_stake(tree: CategoryTree) -> None:
+    """That is its doubt, with a little more weight on large groups."""
+    questioner, stakes = asker(tree, 14), []
     while (found := questioner.next()) is not None:
-        doubts.append(found[1])
+        stakes.append(found[1] * min(tree.sizes[list(found[0])]) ** STAKE)
         questioner.skipped.add(found[0])
-    assert doubts == sorted(doubts, reverse=True)
+    assert len(stakes) > 3
+    assert stakes == pytest.approx(sorted(stakes, reverse=True))
 
 
 def together(questioner: Questioner, pair: tuple[int, int]) -> bool:

@@ -4,7 +4,8 @@ A question is about the two sides of a merge in the category tree, or about two 
 siblings in the tree. The answers about merges fit a model (clustering/answer_model.py), which decides about all merges
 that were not asked about. An answer about two other categories decides about them alone: such pairs are rarely one
 category, so their answers would teach the model to divide everything. The next question is the one whose answer is most
-uncertain. Two answers about the same groups that contradict each other are resolved by the newer one.
+uncertain, with a little more weight on large groups. Two answers about the same groups that contradict each other are
+resolved by the newer one.
 
 N texts, M merges, P + M nodes, D dimensions.
 """
@@ -18,9 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from subtaxa.clustering.answer_model import AnswerModel, Matrix, fit_answers, inputs, told, weights_before
+from subtaxa.clustering.answer_model import (
+    AnswerModel,
+    Matrix,
+    fit_answers,
+    inputs,
+    log_costs,
+    told,
+    weights_before,
+)
 from subtaxa.clustering.best_cut import best_cut
-from subtaxa.clustering.category_tree import POWER, CategoryTree
+from subtaxa.clustering.category_tree import CategoryTree
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.taxonomy.described_tree import Group
 
@@ -32,6 +41,10 @@ NEAREST = 3
 
 # A question is worth asking only if the more likely answer is wrong with at least this probability.
 WORTH = 0.15
+
+# A mistake counts as much as the number of texts of the smaller group to this power: with 0 every category counts the
+# same, with 1 every text.
+STAKE = 0.25
 
 
 @dataclass(frozen=True)
@@ -102,25 +115,29 @@ class Questioner:
         pairs = self.tree.children
         self.centre = np.zeros(3 + self.tree.n_labels)
         self.inputs = self._inputs(pairs[:, 0], pairs[:, 1])  # (M, F)
+        self.stakes = self._stakes(pairs[:, 0], pairs[:, 1])  # (M,)
         self.merge_of = {tuple(sorted(pair)): i for i, pair in enumerate(pairs.tolist())}
-        threshold = self._threshold()
-        cost = self.inputs[:, 1] + POWER * self.inputs[:, 2]
-        near = np.abs(cost - np.log(threshold)) < 1.0  # merges that the answers will be about
+        threshold = self._log_threshold()
+        near = np.abs(log_costs(self.inputs) - threshold) < 1.0  # merges that the answers will be about
         if near.any():
             self.centre[1:3] = self.inputs[near, 1:3].mean(0)
         self.inputs[:, 1:3] -= self.centre[1:3]
-        threshold = float(np.exp(np.log(threshold) - self.centre[1] - POWER * self.centre[2]))
-        self.before = weights_before(threshold, POWER, self.tree.n_labels)
+        self.before = weights_before(threshold - float(log_costs(self.centre[None])[0]), self.tree.n_labels)
 
     def next(self) -> tuple[tuple[int, int], float] | None:
         """The nodes of the question most worth asking and its doubt, or None if nothing is worth asking."""
-        return max(self.worth_asking(), key=lambda each: (each[1], each[0]), default=None)
+        worth = self.worth_asking()
+        if not worth:
+            return None
+        nodes = np.array([pair for pair, _ in worth])
+        stakes = self._stakes(nodes[:, 0], nodes[:, 1])
+        return max(zip(worth, stakes.tolist(), strict=True), key=lambda each: (each[0][1] * each[1], each[0][0]))[0]
 
     def worth_asking(self) -> list[tuple[tuple[int, int], float]]:
         """The nodes of every question that is worth asking, and the doubt about its answer."""
         model = self._model()
         log_odds = self._merge_log_odds(model)
-        undone = best_cut(self.tree, expit(log_odds))
+        undone = best_cut(self.tree, expit(log_odds), self.stakes)
         above = self.tree.parents[self.tree.n_parts :]
         shown = undone | (above < 0) | undone[np.maximum(above - self.tree.n_parts, 0)]  # merges at or above the cut
         below = (above >= 0) & shown[np.maximum(above - self.tree.n_parts, 0)]
@@ -132,7 +149,8 @@ class Questioner:
 
     def groups(self) -> list[Group]:
         """The categories that the answers lead to, as groups of nodes."""
-        cut = self.tree.below(best_cut(self.tree, expit(self._merge_log_odds(self._model()))))
+        undone = best_cut(self.tree, expit(self._merge_log_odds(self._model())), self.stakes)
+        cut = self.tree.below(undone)
         of_part = self.tree.index_of_parts([[node] for node in cut.tolist()])  # (P,)
         joined = np.arange(len(cut))
         for nodes, log_odds in self._told().items():
@@ -205,21 +223,23 @@ class Questioner:
         found = inputs(distances, n * m / np.maximum(n + m, 1), self.tree.labels[left], self.tree.n_labels)
         return found - self.centre
 
-    def _threshold(self) -> float:
-        """The cost of a merge between those that the first cut keeps and those that it undoes."""
-        cost = np.exp(self.inputs[:, 1] + POWER * self.inputs[:, 2])  # (M,)
+    def _stakes(self, left: Ints, right: Ints) -> NDArray[np.float64]:
+        """How much a mistake about each pair of nodes counts."""
+        return np.minimum(self.tree.sizes[left], self.tree.sizes[right]) ** STAKE
+
+    def _log_threshold(self) -> float:
+        """The logarithm of a cost between those of the merges that the first cut keeps and those that it undoes."""
         kept = np.zeros(self.tree.n_nodes, dtype=bool)
         kept[self.start] = True
         for node in range(self.tree.n_nodes - 1, self.tree.n_parts - 1, -1):
             if kept[node]:
                 kept[self.tree.children[node - self.tree.n_parts]] = True
         inside = kept[self.tree.n_parts :]
-        if not len(cost):
-            return 1.0
+        if not len(inside):
+            return 0.0
         number = int(inside.sum())  # the threshold keeps as many merges as the first cut
-        ordered = np.sort(cost)
-        low, high = ordered[max(number - 1, 0)], ordered[min(number, len(ordered) - 1)]
-        return float(np.sqrt(low * high))
+        ordered = np.sort(log_costs(self.inputs))
+        return float(ordered[max(number - 1, 0)] + ordered[min(number, len(ordered) - 1)]) / 2
 
 
 def question(

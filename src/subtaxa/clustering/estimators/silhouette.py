@@ -25,9 +25,6 @@ CLEAR = 0.25
 # The number of totals that are tried.
 TOTALS = 40
 
-# The weight of the untrained features in the score; the rest is that of the trained ones.
-UNTRAINED = 0.8
-
 # Without evidence, a label has about this many categories, which is what most people can work with.
 USUAL = 8
 
@@ -41,16 +38,16 @@ RANGE = 5 / 3
 class SilhouetteEstimator(NumberEstimator):
     """The mean of all totals, each weighted by how clearly its categories are separated.
 
-    A cut of the category tree is scored by the mean silhouette of the texts, in the trained and in the untrained
-    features. Training sharpens categories at the scale of its neighbourhoods, so the trained features alone
-    would confirm that scale. A text is compared with the categories of all labels: a label without inner structure
-    stays whole, because its halves would be nearer to each other than the whole is to any other label.
+    A cut of the category tree is scored by the mean silhouette of the texts in the untrained features. Training
+    sharpens categories at the scale of its neighbourhoods, so the trained features would only confirm that scale. A
+    text is compared with the categories of all labels: a label without inner structure stays whole, because its halves
+    would be nearer to each other than the whole is to any other label.
 
     The curve is often flat, and its highest point is then a matter of chance. The estimate is therefore a weighted
     geometric mean. A weak prior prefers about eight categories per label, which matters only if the texts show little.
     """
 
-    about: ClassVar[str] = "totals weighted by the silhouettes of trained and untrained features"
+    about: ClassVar[str] = "totals weighted by their silhouettes in the untrained features"
 
     def __init__(self, plausible: float = PLAUSIBLE) -> None:
         self.plausible = plausible
@@ -70,11 +67,7 @@ class SilhouetteEstimator(NumberEstimator):
         for total in totals.tolist():
             cut = tree.cut(total, fixed)
             assignment = tree.index_of_parts([[node] for node in cut])[tree.parts]  # (N,)
-            trained, untrained = (
-                silhouettes(features, assignment, total, rows)  # (n,)
-                for features in (forest.features, forest.untrained)
-            )
-            score = (1 - UNTRAINED) * trained + UNTRAINED * untrained  # (n,)
+            score = silhouettes(forest.untrained, assignment, total, rows)  # (n,)
             numbers.append(tree.numbers(cut))
             scores.append(label_means(score, forest.labels[rows], n_labels))
         shares = np.bincount(forest.labels[rows], minlength=n_labels) / len(rows)
