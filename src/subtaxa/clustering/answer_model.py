@@ -30,9 +30,13 @@ SLOPE = 2.5
 # In that cost, Ward's factor has this power. For users, sizes count a little less than in the tree.
 POWER = 0.55
 
-# The standard deviations of the weights: intercept, distance, size, and each label. They are about those that the
-# weights of different corpora have among each other.
-SPREADS = (0.6, 1.0, 0.7, 0.5)
+# How far the weights of different corpora lie apart: intercept, distance, size, and each label. All but the intercept
+# have a normal prior with this standard deviation.
+SCALES = (0.5, 1.0, 0.7, 0.5)
+
+# The prior of the intercept is a Cauchy distribution: the first cut is usually about right, and sometimes wrong by far.
+# So there may be several peaks, which are looked for at these distances from the start.
+SHIFTS = (0.0, -2.0, -1.0, 1.0, 2.0)
 
 # The share of the answers that are wrong.
 WRONG = 0.1
@@ -40,10 +44,10 @@ WRONG = 0.1
 # Of the merges whose sides differ, this share is worth undoing: both sides are categories of their own.
 NEW = 0.5
 
-# The largest number of Newton steps.
-STEPS = 25
+# The largest number of steps to a peak.
+STEPS = 40
 
-# Newton's method ends when no weight changes by more than this.
+# The climb ends when no weight changes by more than this.
 SMALLEST_STEP = 1e-6
 
 
@@ -86,33 +90,57 @@ def weights_before(log_threshold: float, n_labels: int) -> NDArray[np.float64]:
 
 def fit_answers(asked: Matrix, same: NDArray[np.bool_], start: NDArray[np.float64]) -> AnswerModel:
     """The model after the answers `same` (Q,) to the questions with inputs `asked` (Q, F), given the weights before."""
-    n_labels = len(start) - 3
-    precision = 1.0 / np.square(np.concatenate([SPREADS[:3], np.full(n_labels, SPREADS[3])]))
-    trust = 1 - 2 * WRONG
+    if not len(asked):
+        return AnswerModel(start)
+    posterior = _Posterior(asked, same, start)
+    found = [posterior.climb(start + shift * np.eye(len(start))[0]) for shift in SHIFTS]
+    return AnswerModel(max(found, key=posterior.log_density))
 
-    def chances(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+
+@dataclass(frozen=True)
+class _Posterior:
+    """How likely weights are after the answers. It may have several peaks."""
+
+    asked: Matrix  # (Q, F)
+    same: NDArray[np.bool_]  # (Q,)
+    start: NDArray[np.float64]  # (F,)
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """The scale of the prior of each weight (F,)."""
+        return np.concatenate([SCALES[:3], np.full(len(self.start) - 3, SCALES[3])])
+
+    def chances(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probability (Q,) of the answer "same"."""
-        return np.asarray(WRONG + trust * expit(asked @ weights))
+        return np.asarray(WRONG + (1 - 2 * WRONG) * expit(self.asked @ weights))
 
-    def log_posterior(weights: NDArray[np.float64]) -> float:
-        chance = chances(weights)
-        return float(
-            np.log(np.where(same, chance, 1 - chance)).sum() - 0.5 * (precision * (weights - start) ** 2).sum()
-        )
+    def log_density(self, weights: NDArray[np.float64]) -> float:
+        """The logarithm of the posterior density, up to a constant."""
+        chance, moved = self.chances(weights), (weights - self.start) / self.scales
+        prior = -np.log1p(moved[0] ** 2) - 0.5 * (moved[1:] ** 2).sum()
+        return float(np.log(np.where(self.same, chance, 1 - chance)).sum() + prior)
 
-    weights, best = start.copy(), log_posterior(start)
-    for _ in range(STEPS if len(asked) else 0):
-        sure, chance = expit(asked @ weights), chances(weights)  # (Q,)
-        slope, noise = trust * sure * (1 - sure), chance * (1 - chance)
-        gradient = asked.T @ (slope * (same - chance) / noise) - precision * (weights - start)
-        information = (asked * (slope**2 / noise)[:, None]).T @ asked + np.diag(precision)
-        step = np.linalg.solve(information, gradient)
-        while (found := log_posterior(weights + step)) < best and np.abs(step).max() >= SMALLEST_STEP:
-            step /= 2  # The posterior is not concave, so a whole step may lead too far.
-        if found < best or np.abs(step).max() < SMALLEST_STEP:
-            break
-        weights, best = weights + step, found
-    return AnswerModel(weights)
+    def step(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The step (F,) of Fisher scoring, in which the Cauchy prior of the intercept is a normal one of its width."""
+        sure, chance = expit(self.asked @ weights), self.chances(weights)  # (Q,)
+        slope, noise = (1 - 2 * WRONG) * sure * (1 - sure), chance * (1 - chance)
+        precision = 1.0 / np.square(self.scales)
+        precision[0] = 2.0 / (self.scales[0] ** 2 + (weights[0] - self.start[0]) ** 2)
+        gradient = self.asked.T @ (slope * (self.same - chance) / noise) - precision * (weights - self.start)
+        information = (self.asked * (slope**2 / noise)[:, None]).T @ self.asked + np.diag(precision)
+        return np.asarray(np.linalg.solve(information, gradient))
+
+    def climb(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The peak (F,) above these weights."""
+        best = self.log_density(weights)
+        for _ in range(STEPS):
+            step = self.step(weights)
+            while (found := self.log_density(weights + step)) < best and np.abs(step).max() >= SMALLEST_STEP:
+                step = step / 2  # The density is not concave, so a whole step may lead too far.
+            if found < best or np.abs(step).max() < SMALLEST_STEP:
+                break
+            weights, best = weights + step, found
+        return weights
 
 
 def told(same: bool, times: int) -> float:
