@@ -48,6 +48,18 @@ def test_states_are_gathered_with_the_tokens_and_zero_on_padding() -> None:
     assert batch.states[..., 1].tolist() == [[0, -1, -2], [-200, -201, 0], [-100, 0, 0]]
 
 
+def test_states_that_are_not_finite_stay_in_their_own_text() -> None:
+    """Padding is zero, whatever the states of the text that follows in the packed row."""
+    tokens = packed(3, 1, 2, 1, states=True)
+    assert tokens.states is not None
+    tokens.states[4] = torch.inf
+    tokens.states[5] = torch.nan
+    batch = tokens.batch(torch.tensor([0, 3, 2, 1]))
+    assert batch.states is not None
+    assert torch.isfinite(batch.states).all(dim=(1, 2)).tolist() == [True, True, False, True]
+    assert batch.states[3, :, 0].tolist() == [100, 0, 0]
+
+
 def test_with_changes_a_copy_and_to_keeps_every_field() -> None:
     batch = packed(3, 1, states=True).batch(torch.tensor([0, 1]))
     changed = batch.with_(states=None)

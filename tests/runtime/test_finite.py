@@ -116,9 +116,11 @@ def test_weights_that_are_not_finite_do_not_replace_the_last_checkpoint(
     assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
 
 
-def test_an_encoder_with_a_nan_for_a_word_is_refused_with_the_texts(
-    source: Path, tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("layers", ["all", "2", "1", "0"])
+def test_an_encoder_with_an_infinity_for_a_word_is_refused_with_the_texts(
+    source: Path, tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], layers: str
 ) -> None:
+    """Whether or not layers are frozen and their output is cached, the other texts of a batch are not named."""
     broken = Path(shutil.copytree(tiny_encoder, tmp_path / "broken"))
     weights = load_file(broken / "model.safetensors")
     words = (broken / "tokenizer.json").read_text()
@@ -126,7 +128,7 @@ def test_an_encoder_with_a_nan_for_a_word_is_refused_with_the_texts(
     name = next(name for name in weights if name.endswith("word_embeddings.weight"))
     weights[name][place] = float("inf")
     save_file(weights, broken / "model.safetensors", {"format": "pt"})
-    error = refused(capsys, discover(source, str(broken)))
+    error = refused(capsys, discover(source, str(broken), "--trained-layers", layers))
     count = sum("invoice" in text.split() for text in TEXTS)
     assert f"the features of {count} of 60 texts are not numbers with the text '" in error
     assert error.rstrip().endswith("use another --encoder")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from subtaxa.encoders.tokens import Batch
+from subtaxa.encoders.tokens import Batch, zero_padding
 
 
 def replace_tokens(input_ids: Tensor, ordinary: Tensor, rate: float, vocabulary: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def shorten(batch: Batch, rate: float, max_tokens: int) -> Batch:
     order = torch.where(kept, chosen, mask.shape[1]).sort(1).values.clamp(max=mask.shape[1] - 1)  # (B, M) in text order
     states = batch.states
     if states is not None:
-        states = states.gather(1, order[..., None].expand(-1, -1, states.shape[2])) * kept[..., None]  # (B, M, D)
+        states = zero_padding(states.gather(1, order[..., None].expand(-1, -1, states.shape[2])), kept)  # (B, M, D)
     return batch.with_(
         input_ids=batch.input_ids.gather(1, order),
         attention_mask=kept,

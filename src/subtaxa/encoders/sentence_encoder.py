@@ -20,7 +20,7 @@ from subtaxa.encoders.catalogue import known
 from subtaxa.encoders.loading import is_static, load_pipeline, mean_pooling, save_pipeline, truncate
 from subtaxa.encoders.static import StaticTokeniser, StaticTransformer
 from subtaxa.encoders.tokenising import Tokeniser, limit_length, set_prompt
-from subtaxa.encoders.tokens import CPU_BATCH_TOKENS, Batch, Tokens
+from subtaxa.encoders.tokens import CPU_BATCH_TOKENS, Batch, Tokens, zero_padding
 from subtaxa.encoders.tower import Tower, layers_of, set_dropout, without_lower_layers
 from subtaxa.errors import SettingError
 from subtaxa.runtime import processes
@@ -199,7 +199,7 @@ class SentenceEncoder:
         batch = tokens.batch(index.cpu()).to(self.device)
         if not self.n_frozen_layers or batch.states is not None:
             return batch
-        return batch.with_(states=self.frozen_states(batch) * batch.attention_mask[..., None])  # (B, L, D)
+        return batch.with_(states=zero_padding(self.frozen_states(batch), batch.attention_mask))  # (B, L, D)
 
     @torch.no_grad()
     def frozen_states(self, batch: Batch) -> Tensor:

@@ -44,6 +44,11 @@ class Batch:
         return Batch(*(None if t is None else t.to(device) for t in vars(self).values()))  # type: ignore[arg-type]
 
 
+def zero_padding(states: Tensor, mask: Tensor) -> Tensor:
+    """States (B, L, D) with zeros where the mask (B, L) is False. A product would keep a NaN or an infinity there."""
+    return states.masked_fill(~mask[..., None], 0.0)
+
+
 @dataclass(frozen=True)
 class Tokens:
     """The tokens of all texts in one row. The tokens of text i are those from `offsets[i]` to `offsets[i + 1]`."""
@@ -100,7 +105,7 @@ class Tokens:
         states = None
         if self.states is not None and self.starts is not None:
             where_states = (self.starts[index][:, None] + columns).clamp_(max=len(self.states) - 1)  # (B, L)
-            states = self.states[where_states] * mask[..., None]  # (B, L, D)
+            states = zero_padding(self.states[where_states], mask)  # (B, L, D)
         return Batch(index, ids, mask, self.ordinary[where] & mask, states)
 
     def batches_by_length(self, max_tokens: int = CPU_BATCH_TOKENS, max_texts: int = 256) -> list[Tensor]:
