@@ -45,7 +45,7 @@ from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
 from subtaxa.taxonomy.text_reader import MemoryReader
 from subtaxa.training.fit_encoder import Engine, TrainingJob, encoder_for, train_encoder
 from subtaxa.training.memory_budget import Sizes, fit_into_memory
-from subtaxa.training.trainer import History
+from subtaxa.training.training_state import History
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -12,6 +12,7 @@ from sentence_transformers import SentenceTransformer
 
 from subtaxa import Discovery
 from subtaxa.encoders.sentence_encoder import SentenceEncoder
+from subtaxa.errors import SettingError
 from subtaxa.taxonomy.text_reader import TextReader
 
 TEXTS, LABELS, _ = planted_corpus(per_topic=20, seed=1)
@@ -50,3 +51,10 @@ def test_texts_are_read_once(tiny_encoder: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(TextReader, "embed", lambda self, phrases: np.eye(len(phrases), 32, dtype=np.float32))
     Discovery(6, preset="quick", encoder=tiny_encoder, epochs=2).fit(TEXTS, LABELS)
     assert sum(read) == len(TEXTS) + 2  # Two more texts test whether the encoder can be split.
+
+
+def test_a_method_with_nothing_to_train_is_refused_in_one_sentence(quick: dict[str, object]) -> None:
+    texts, labels, _ = planted_corpus(5)
+    with pytest.raises(SettingError, match="has nothing to train with trained_layers 0: use the preset quick, or at"):
+        Discovery(6, **{**quick, "trained_layers": 0}).fit(texts, labels)
+    assert len(Discovery(6, **{**quick, "trained_layers": 0, "epochs": 0}).fit(texts, labels).taxonomy_) == 6

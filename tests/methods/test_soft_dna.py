@@ -20,7 +20,7 @@ from subtaxa.methods.soft_dna import SoftDNA
 from subtaxa.runtime.progress import Progress
 from subtaxa.runtime.signals import Stopped
 from subtaxa.training.fit_encoder import train
-from subtaxa.training.trainer import History
+from subtaxa.training.training_state import History
 
 BATCH = torch.tensor([5, 2, 9])
 

@@ -32,7 +32,7 @@ from subtaxa.runtime.cores import cores
 from subtaxa.runtime.folder_lock import try_exclusive
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
-from subtaxa.training.trainer import History
+from subtaxa.training.training_state import History
 
 # Methods whose test texts figure 5 shows on a map.
 MAPPED = ("wscl", "dna")

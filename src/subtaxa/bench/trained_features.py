@@ -20,7 +20,7 @@ from subtaxa.runtime.arrays import Floats
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 from subtaxa.training.fit_encoder import encoder_for, train
-from subtaxa.training.trainer import History
+from subtaxa.training.training_state import History
 
 # Tokens of the most recent run; the next run often needs the same.
 _latest: dict[Any, tuple[Tokens, Tokens]] = {}

@@ -93,7 +93,7 @@ class Method:
         return {}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Restore what `state` returned."""
+        """Restore what `state` returned. Other tensors, as from a stranger, raise a ValueError or a RuntimeError."""
 
     def final_lexical_weight(self) -> float:
         """The weight of the lexical features beside the trained features (encoders/lexical.py), after training."""
@@ -161,3 +161,10 @@ def coarse_loss(head: nn.Module, pooled: Tensor, data: TrainingData, batch: Batc
 def labels_of(data: TrainingData, batch: Batch) -> Tensor:
     """The coarse labels (B,) of a batch."""
     return data.labels[batch.index]
+
+
+def checked_positions(found: Tensor, count: int) -> Tensor:
+    """Whole numbers (N, ...) of a checkpoint that must be from 0 to `count` - 1, or a ValueError."""
+    if found.is_floating_point() or not found.ndim or not bool(((found >= 0) & (found < count)).all()):
+        raise ValueError(f"a position is not from 0 to {count - 1}")
+    return found.long()

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from subtaxa.clustering.neighbours import retrieve
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
-from subtaxa.methods.base import Method, TrainingData
+from subtaxa.methods.base import Method, TrainingData, checked_positions
 from subtaxa.training.losses import multi_positive_in_batch
 
 # The number of epochs between two retrievals.
@@ -71,7 +71,7 @@ class CLNN(Method):
         return {"lists": self.lists.int()}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        self.lists = state["lists"].long().to(self.encoder.device)
+        self.lists = checked_positions(state["lists"], len(self.data)).to(self.encoder.device)
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         if epoch % refresh_interval(int(self.settings.epochs)) == 0:

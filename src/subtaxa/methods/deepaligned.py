@@ -58,7 +58,7 @@ class DeepAligned(DeepCluster):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         super().load_state(state)
-        self.centroids = state["centroids"].to(self.data.labels.device)
+        self.centroids.copy_(state["centroids"])
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         centroids, clusters = self.found or self.cluster(self.features())

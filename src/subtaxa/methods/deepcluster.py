@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
-from subtaxa.methods.base import Method, TrainingData, coarse_head, coarse_loss
+from subtaxa.methods.base import Method, TrainingData, checked_positions, coarse_head, coarse_loss
 
 # The largest number of principal components that are kept.
 DIMENSIONS = 256
@@ -109,7 +109,8 @@ class DeepCluster(Method):
         return {"assignment": self.assignment} | ({} if self.drawn is None else {"drawn": self.drawn})
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        self.assignment, self.drawn = state["assignment"].to(self.data.labels.device), state.get("drawn")
+        self.assignment = checked_positions(state["assignment"], self.k).to(self.data.labels.device)
+        self.drawn = checked_positions(state["drawn"], len(self.data)) if "drawn" in state else None
 
     def begin_epoch(self, epoch: int) -> dict[str, float]:
         features = self.encoder.features(self.data.tokens)  # (N, D)

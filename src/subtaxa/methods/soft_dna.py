@@ -140,7 +140,10 @@ class SoftDNA(QueueMethod):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         super().load_state(state)
-        self.max_lexical_weight = float(state["max_lexical_weight"])
+        limit = float(state["max_lexical_weight"])
+        if not limit >= 0:
+            raise ValueError(f"the limit of the lexical weight is {limit}")
+        self.max_lexical_weight = limit
 
 
 VARIANTS = {"soft-dna": SoftDNA}

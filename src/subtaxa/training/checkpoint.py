@@ -23,6 +23,9 @@ from subtaxa.training.weight_average import distinct_weights
 
 State = tuple[dict[str, Tensor], dict[str, Any]]
 
+# What AdamW keeps of each parameter: numbers of the parameter's shape, and the number of steps.
+_OF_ADAMW = ("exp_avg", "exp_avg_sq", "step")
+
 
 def save_state(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write tensors and JSON facts (epoch, step, history) to one file; the old file becomes the previous state."""
@@ -95,6 +98,13 @@ def unpack_modules(modules: dict[str, nn.Module], tensors: dict[str, Tensor]) ->
         module.load_state_dict(saved, strict=not same)
 
 
+def checked_modules(modules: dict[str, nn.Module], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The result of `pack_modules` for modules of these shapes, or a ValueError."""
+    if {k: t.shape for k, t in tensors.items()} != {k: t.shape for k, t in pack_modules(modules).items()}:
+        raise ValueError("the weights have other names or shapes")
+    return tensors
+
+
 def pack_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """AdamW's moments and step counts, by parameter number."""
     return {
@@ -105,10 +115,17 @@ def pack_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def unpack_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Restore the moments. Those of another shape raise a ValueError: AdamW's compiled step would read beyond them."""
     content = optimizer.state_dict()
     content["state"] = {}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for name, value in tensors.items():
         if name.startswith("optimizer/"):
             _, number, key = name.split("/")
+            shape = torch.Size() if key == "step" else parameters[int(number)].shape
+            if value.shape != shape or not torch.isfinite(value).all():
+                raise ValueError(f"{name} has the shape {tuple(value.shape)} or a number that is not finite")
             content["state"].setdefault(int(number), {})[key] = value
+    if any(sorted(state) != sorted(_OF_ADAMW) for state in content["state"].values()):
+        raise ValueError("some moments are missing")
     optimizer.load_state_dict(content)

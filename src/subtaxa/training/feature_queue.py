@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from subtaxa.encoders.base import Encoder
-from subtaxa.methods.base import Method, TrainingData
+from subtaxa.methods.base import Method, TrainingData, checked_positions
 
 # The largest number of rows in the denominator of the loss. Longer queues are sampled.
 MAX_DENOMINATOR_ROWS = 2**15
@@ -70,5 +70,8 @@ class QueueMethod(Method):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         self.queue.refresh(state["queue"])
-        self.positives = state["positives"].long().to(self.encoder.device)
-        self.weights = state["weights"].to(self.encoder.device)
+        positives, weights = checked_positions(state["positives"], len(self.data)), state["weights"]
+        if positives.shape != weights.shape or positives.shape[:-1] != (len(self.data),):
+            raise ValueError(f"the neighbours have the shape {tuple(positives.shape)}")
+        self.positives = positives.to(self.encoder.device)
+        self.weights = weights.to(self.encoder.device)

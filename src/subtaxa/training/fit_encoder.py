@@ -18,7 +18,8 @@ from subtaxa.runtime.finite import NotFinite
 from subtaxa.runtime.progress import Progress
 from subtaxa.settings import Settings
 from subtaxa.training.memory_budget import Sizes
-from subtaxa.training.trainer import History, Trainer, Watcher, accelerator
+from subtaxa.training.trainer import Trainer, Watcher, accelerator
+from subtaxa.training.training_state import History
 
 # What follows training takes about this many times as long as encoding all texts once: the texts are encoded again, and
 # the categories are found, named and drawn.

@@ -10,7 +10,7 @@ import math
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from subtaxa.encoders.base import Encoder
 from subtaxa.encoders.tokens import Batch
-from subtaxa.errors import SubtaxaError
+from subtaxa.errors import SettingError, SubtaxaError
 from subtaxa.methods.base import Method, TrainingData
 from subtaxa.runtime import processes
 from subtaxa.runtime.finite import NotFinite
@@ -28,23 +28,8 @@ from subtaxa.runtime.progress import Progress, Step
 from subtaxa.runtime.signals import Interrupts, Stopped
 from subtaxa.settings import Settings
 from subtaxa.training import checkpoint
+from subtaxa.training.training_state import History, TrainingState
 from subtaxa.training.weight_average import average_weights, copy_weights
-
-History = list[dict[str, float]]
-
-
-@dataclass
-class TrainingState:
-    """How far a training has come. A checkpoint holds this and the tensors."""
-
-    epoch: int = 0
-    step: int = 0
-    epoch_log: dict[str, float] = field(default_factory=dict)  # numbers from the beginning of the current epoch
-    loss_sums: dict[str, float] = field(default_factory=dict)  # sums of the loss parts in the current epoch
-    epoch_seconds: float = 0.0  # time spent on the current epoch so far
-    history: History = field(default_factory=list)
-    best_score: float | None = None
-    epochs_since_best: int = 0
 
 
 class Watcher:
@@ -89,6 +74,11 @@ class Trainer:
         self.modules = method.modules()
         for module in self.modules.values():
             module.to(self.accelerator.device)
+        if epochs and not _trained(self.modules):
+            raise SettingError(
+                f"the method {self.settings.method!r} has nothing to train with trained_layers 0: "
+                "use the preset quick, or at least 1 layer"
+            )
         self.optimizer = self.accelerator.prepare(_adamw(self.modules, self.settings))
         method.tower = self.accelerator.prepare(method.tower)
         heads = {name: module for name, module in self.modules.items() if name != "tower"}
@@ -253,9 +243,10 @@ class Trainer:
             checkpoint.unpack_modules(self.modules, tensors)
             checkpoint.unpack_optimizer(self.optimizer, tensors)
             self.method.load_state({k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")})
-            self.best_weights = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
-            self.state = TrainingState(**facts)
-        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            best = {k.removeprefix("best/"): v for k, v in tensors.items() if k.startswith("best/")}
+            self.best_weights = checkpoint.checked_modules(self.modules, best) if best else {}
+            self.state = TrainingState.of_facts(facts, self.epochs)
+        except (RuntimeError, LookupError, TypeError, ValueError) as error:
             raise SubtaxaError(
                 f"the checkpoint {str(self.file)!r} is of another encoder or version: delete its folder and start again"
             ) from error
