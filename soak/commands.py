@@ -29,10 +29,14 @@ class Commands:
                 csv.writer(file).writerows(
                     [("text", "label", "when", "number", "by"), *((a, b, *c) for a, b, c in rows)]
                 )
-        fixed = "--epochs 1 --pretrain-epochs 0 --batch-size 16 --neighbours 10 --categories 6 --quiet --encoder"
+        # With three tokens, most texts are cut, so that the run has a vocabulary as well.
+        fixed = "--epochs 1 --pretrain-epochs 0 --batch-size 16 --neighbours 10 --categories 6 --max-tokens 3"
+        fixed += " --quiet --encoder"
         self.discover = ["discover", str(self.texts), *fixed.split(), encoder, "--out"]
         self.base = folder / "base"
         run([*self.discover, str(self.base)])
+        if not (self.base / "words.safetensors").exists():
+            raise RuntimeError("the run has no vocabulary, so nothing could happen to it")
         run(["rename", str(self.base), "0", "Before", "--quiet"])
         self.corrections = folder / "corrections.json"
         fingerprint = json.loads((self.base / "run.json").read_text())["data"]["fingerprint"]

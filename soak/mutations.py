@@ -32,7 +32,7 @@ DANGEROUS: dict[str, list[str]] = {
     "manifest.json": ["files", "shown"],
 }
 # Files that only some runs have, and places that commands use for a moment.
-SOMETIMES = ("assignments.parquet", "words.safetensors", "model-int8.onnx", "model-int8.json", "edits-before.jsonl")
+SOMETIMES = ("assignments.parquet", "model-int8.onnx", "model-int8.json", "edits-before.jsonl")
 SOMETIMES += ("checkpoint", "checkpoint/identity.json", "model/blobs", "model/model.py", "my-own.txt", ".lock")
 SOMETIMES += (".commit", ".commit/new", ".commit/plan.json", ".commit/new/run.json", ".commit/new/model")
 SOMETIMES += (".writing-abcdefgh", ".writing-abcdefgh/new", ".run.json-abcdefgh")

@@ -99,7 +99,7 @@ ARRAYS: dict[str, Callable[[], dict[str, np.ndarray]]] = {
 def test_damaged_arrays_are_refused(folder: Path, name: str) -> None:
     arrays = array_files.read_arrays(folder / layout.TREE)
     array_files.write_arrays(folder / layout.TREE, {**arrays, **ARRAYS[name]()})
-    with pytest.raises(SubtaxaError, match=r"^the tree in '.*' does not belong to this run: run discover again$"):
+    with pytest.raises(SubtaxaError, match=r"(does not belong to this run|infinity in 'heights'): run discover again$"):
         read_tree(folder, N, LABELS)
 
 

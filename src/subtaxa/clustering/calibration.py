@@ -60,7 +60,11 @@ class Calibration(NamedTuple):
     @classmethod
     def from_dict(cls, fits: Mapping[str, Mapping[str, float]]) -> Calibration:
         """The calibration in run.json, where the ceiling has been called `trust` since 0.1.0."""
-        return cls(*(ConfidenceFit(fits[name]["temperature"], fits[name]["trust"]) for name in cls._fields))
+        found = cls(*(ConfidenceFit(fits[name]["temperature"], fits[name]["trust"]) for name in cls._fields))
+        low, high = TEMPERATURES
+        if not all(low / 2 <= fit.temperature <= 2 * high and 0 <= fit.ceiling <= 1 for fit in found):
+            raise ValueError(f"the calibration is {found.to_dict()}")
+        return found
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """The content of `from_dict`."""

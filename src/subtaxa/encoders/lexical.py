@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from torch import Tensor
 
 from subtaxa.encoders.scripts import words_of
-from subtaxa.runtime.arrays import Floats, unit
+from subtaxa.runtime.arrays import LARGEST, Floats, unit, within
 
 # The number of similarities that are held at once, which is 16 MB of float32.
 BLOCK_CELLS = 4_000_000
@@ -74,6 +74,10 @@ class Vocabulary:
         """The vocabulary from the result of `arrays`. Other arrays raise a ValueError or a KeyError."""
         terms, common = (arrays[name].tobytes().decode().split("\n") for name in ("terms", "common"))
         weight = float(arrays["weight"][0])
+        if not (within(arrays["rarity"], 0, LARGEST) and within(arrays["axes"], -LARGEST, LARGEST)):
+            raise ValueError("its numbers are out of range")
+        if not 0 <= weight <= max(WEIGHTS):
+            raise ValueError(f"the weight is {weight}")
         vocabulary = cls(tuple(terms), tuple(filter(None, common)), arrays["rarity"], arrays["axes"], weight)
         vocabulary.features(["Arrays that do not match raise an error here."])
         return vocabulary

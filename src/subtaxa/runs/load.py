@@ -18,11 +18,15 @@ from subtaxa.runs.column_files import read_columns
 from subtaxa.runs.digests import verify
 from subtaxa.runs.run_reader import RunReader
 from subtaxa.runs.tree_files import read_tree
+from subtaxa.runtime.arrays import LARGEST, within
 from subtaxa.runtime.json_files import read_limited
 from subtaxa.settings import Settings
 from subtaxa.taxonomy.edit_log import read_log
 from subtaxa.taxonomy.editing import apply_log
 from subtaxa.taxonomy.fitted_state import Categorisation, FittedState, Request
+
+# How far rounding may bring a probability above 1.
+ROUNDING = 1e-6
 
 # How often a run is read if another command changes it meanwhile.
 ATTEMPTS = 5
@@ -118,6 +122,7 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
     consistent = (
         all(array.dtype.kind == "f" for array in (centroids, state.features, state.map, state.confidences))
         and all(array.dtype.kind in "iu" for array in (parents, state.labels, known.keys, known.categories))
+        and all(within(array, -LARGEST, LARGEST) for array in (centroids, state.features, state.map))
         and centroids.ndim == state.features.ndim == 2
         and centroids.shape == (k, state.features.shape[1])
         and parents.shape == (k,)
@@ -134,14 +139,10 @@ def _check_consistent(state: FittedState, folder: Path) -> None:
         and set(state.n_categories) <= set(state.coarse_labels)
         and _tree_fits(state)
     )
-    if consistent:
-        for array in (centroids, state.features, state.map, state.confidences):
-            if not np.isfinite(array).all():
-                raise InputError(
-                    f"an array in the run folder {str(folder)!r} holds NaN or infinity: run discover again"
-                )
     if not consistent:
         raise InputError(f"the files in the run folder {str(folder)!r} do not belong together: run discover again")
+    if not within(state.confidences, 0, 1 + ROUNDING):
+        raise InputError(f"{str(folder)!r} holds a confidence that is not from 0 to 1: run discover again")
 
 
 def _tree_fits(state: FittedState) -> bool:

@@ -83,7 +83,6 @@ def _is_tree(tree: CategoryTree, n_texts: int, n_labels: int) -> bool:
         and labels.ndim == 1
         and children.shape == (len(tree.heights), 2)
         and tree.heights.shape == (len(labels) - n_labels,)
-        and np.isfinite(tree.heights).all()
         and set(np.unique(labels).tolist()) == set(range(n_labels))
         and set(np.unique(parts).tolist()) <= set(range(len(labels)))
     ):

@@ -15,10 +15,18 @@ from scipy.sparse import csr_matrix
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+# No number that subtaxa writes is larger than this. The square of a much larger one would be infinite.
+LARGEST = 1e6
+
 
 def unit(rows: NDArray[np.floating]) -> Floats:
     """The rows scaled to unit length. A row of zeros stays as it is."""
     return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+
+
+def within(array: NDArray[np.floating], low: float, high: float) -> bool:
+    """Whether all numbers of an array are in a range."""
+    return not array.size or bool(array.min() >= low and array.max() <= high)
 
 
 def means(features: Floats, assignment: Ints, k: int) -> tuple[NDArray[np.float64], Ints]:
