@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from subtaxa.encoders import allowed_values
+from subtaxa.encoders import allowed_values, loading
 from subtaxa.encoders.library_folder import library_folder
 from subtaxa.encoders.loading import check_folder, load_pipeline
 from subtaxa.errors import InputError
@@ -210,3 +210,23 @@ def test_no_architecture_has_a_key_that_names_a_model_or_a_file(name: str) -> No
 def test_no_plain_value_is_a_path(value: Any) -> None:
     assert not allowed_values.plain(value)
     assert not allowed_values.plain([value])
+
+
+@pytest.mark.parametrize("added", [{"\0": 5}, {"a\x01": 5}, {"x": -1}, {"x" * 5000: 2**40}], ids=repr)
+def test_added_tokens_that_make_a_tokenizer_panic_are_refused(folder: Path, added: dict[str, int]) -> None:
+    (folder / "added_tokens.json").write_text(json.dumps(added))
+    with pytest.raises(InputError, match=r"added_tokens.json' sets .* which subtaxa does not load") as caught:
+        load_pipeline(str(folder))
+    assert len(str(caught.value)) < 500
+
+
+def test_a_panic_of_the_tokenizer_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panics of Rust are no exceptions by their class."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def raise_it(pipeline: Any) -> None:
+        raise panic("AddedVocabulary bad split")
+
+    monkeypatch.setattr(loading, "_check_tokenizer", raise_it)
+    with pytest.raises(InputError, match=r"^cannot load the encoder '.*' \(AddedVocabulary bad split\): give a model"):
+        load_pipeline(str(folder))

@@ -113,6 +113,19 @@ ENCODERS: dict[str, tuple[Harm, str]] = {
     "a function as a module": (module(type="sentence_transformers.util.misc.import_from_string"), "are loaded"),
     "a path upwards": (module(path="../elsewhere"), "points outside the model folder"),
     "an absolute path": (module(path="/etc"), "points outside the model folder"),
+    "a path with a NUL": (module(path="a\0b"), "to an odd name"),
+    "a path of 300 letters": (module(path="x" * 300), "to an odd name"),
+    "a path of 100,000 letters": (module(path="x" * 100_000), "to an odd name"),
+    "a path of 3,000 folders": (module(path="a/" * 3000), "to an odd name"),
+    "a module of 100,000 letters": (module(type="x" * 100_000), "are loaded"),
+    "weights with a NUL": (
+        lambda folder: write_json(folder / "model.safetensors.index.json", {"weight_map": {"x": "a\0b"}}),
+        "to an odd name",
+    ),
+    "weights of 300 letters": (
+        lambda folder: write_json(folder / "model.safetensors.index.json", {"weight_map": {"x": "x" * 300}}),
+        "to an odd name",
+    ),
     "weights elsewhere": (
         lambda folder: write_json(
             folder / "model.safetensors.index.json", {"weight_map": {"x": "../../home/model.safetensors"}}
@@ -161,8 +174,10 @@ def test_a_malicious_encoder_is_refused(tmp_path: Path, name: str) -> None:
     harm, sentence = ENCODERS[name]
     harm(folder)
     for load in (lambda: load_pipeline(str(folder)), lambda: Discovery.load(tmp_path / "run")):
-        with pytest.raises(InputError, match=sentence):
+        with pytest.raises(InputError, match=sentence) as caught:
             load()
+        assert len(str(caught.value)) < 1000
+        assert str(caught.value).isprintable()
     assert not list(tmp_path.rglob("evil code ran"))
 
 

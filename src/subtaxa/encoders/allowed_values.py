@@ -100,6 +100,9 @@ def plain(value: Any, depth: int = 3) -> bool:
 
 def token(value: Any) -> bool:
     """A special token: a text, or an object with the text and how it is matched."""
+    content = value.get("content") if isinstance(value, dict) else value
+    if isinstance(content, str) and any(ord(c) < 32 and not c.isspace() for c in content):
+        return False  # Tokenizers that remove such characters then look for a token of no characters, and panic.
     if isinstance(value, dict):
         how = (one for name, one in value.items() if name not in ("content", "__type"))
         return text(value.get("content")) and all(map(flag, how)) and value.get("__type", "AddedToken") == "AddedToken"

@@ -85,8 +85,7 @@ class _Copy:
             module["path"] = "" if module["path"] == "." else module["path"]  # model2vec writes a dot.
         modules = [(check_module(path, module["type"]), module["path"]) for module in listed]
         for _, place in modules:
-            if not _MODULE_FOLDER.fullmatch(place):
-                raise InputError(f"{str(path)!r} points outside the model folder ({place!r}): refused")
+            check_module_folder(path, place)
         kept = [
             {"idx": i, **{name: module[name] for name in ("name", "path", "type")}} for i, module in enumerate(listed)
         ]
@@ -108,6 +107,8 @@ class _Copy:
         added = self.source / place / "added_tokens.json"
         if added.exists():
             content = _shaped(added, {str: int})
+            allowed(added, content, dict.fromkeys(content, allowed_values.whole(0)))
+            allowed(added, {"a token": list(content)}, {"a token": allowed_values.tokens})
             (self.target / place / added.name).write_text(json.dumps(content))
         for name in VOCABULARIES:
             self.link(place, name)
@@ -120,8 +121,7 @@ class _Copy:
             return
         listed = _shaped(index, INDEX_SHAPE)["weight_map"]
         for name in sorted(set(listed.values())):
-            if not _SHARD.fullmatch(name) and name != WEIGHTS:
-                raise InputError(f"{str(index)!r} points outside the model folder ({name!r}): refused")
+            check_shard(index, name)
             if name != WEIGHTS:
                 self.link(place, name)
         (self.target / place / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": listed}))
@@ -145,7 +145,7 @@ def allowed(path: Path, content: Mapping[str, Any], rules: Rules) -> dict[str, A
     for key, value in kept.items():
         if not rules[key](value):
             raise InputError(
-                f"{str(path)!r} sets {key!r} to {_short(value)}, which subtaxa does not load: "
+                f"{str(path)!r} sets {_short(key)} to {_short(value)}, which subtaxa does not load: "
                 "give a text encoder that sentence-transformers saved"
             )
     return kept
@@ -156,9 +156,21 @@ def check_module(path: Path, kind: str) -> str:
     package, _, name = kind.rpartition(".")
     if not package.startswith("sentence_transformers.") or name not in allowed_values.MODULES:
         raise InputError(
-            f"{str(path)!r} names the module {kind!r}: only {', '.join(allowed_values.MODULES)} are loaded"
+            f"{str(path)!r} names the module {_short(kind)}: only {', '.join(allowed_values.MODULES)} are loaded"
         )
     return name
+
+
+def check_module_folder(path: Path, place: str) -> None:
+    """Refuse a name of a module's folder that is not that of a folder directly inside the model folder."""
+    if place != "." and not _MODULE_FOLDER.fullmatch(place):  # model2vec writes a dot.
+        raise InputError(f"{str(path)!r} points outside the model folder or to an odd name ({_short(place)}): refused")
+
+
+def check_shard(path: Path, name: str) -> None:
+    """Refuse a name of a file of weights that transformers would not give it."""
+    if name != WEIGHTS and not _SHARD.fullmatch(name):
+        raise InputError(f"{str(path)!r} points outside the model folder or to an odd name ({_short(name)}): refused")
 
 
 def read_model_json(path: Path) -> Any:

@@ -22,6 +22,8 @@ from subtaxa.encoders.library_folder import (
     INDEX_SHAPE,
     MODULES_SHAPE,
     check_module,
+    check_module_folder,
+    check_shard,
     library_folder,
     read_model_json,
 )
@@ -57,8 +59,8 @@ CODE = ("auto_map", "custom_pipelines", "trust_remote_code")
 # The files of a model on the hub that are downloaded.
 DOWNLOADED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 
-# A text with a letter that hardly any vocabulary has.
-PROBE = "one text \ua66e"
+# A text with a letter that hardly any vocabulary has, and with characters that many tokenizers remove.
+PROBE = "one text \ua66e \0 \x01"
 
 
 def load_pipeline(name: str, pooling: str = "model") -> Any:
@@ -83,7 +85,9 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
                 _check_tokenizer(pipeline)
         except (InputError, MemoryError):
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # that of tokenizers
+                raise
             raise _cannot_load(name, error) from error
     if not isinstance(pipeline[0], (Transformer, StaticEmbedding)):
         raise InputError(f"the encoder {name!r} is a {type(pipeline[0]).__name__}: use a transformer model")
@@ -105,8 +109,8 @@ def _fetched(name: str) -> Path:
         raise _cannot_load(name, error) from error
 
 
-def _cannot_load(name: str, error: Exception) -> InputError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _cannot_load(name: str, error: BaseException) -> InputError:
+    reason = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
     return InputError(f"cannot load the encoder {name!r} ({reason}): give a model folder or name")
 
 
@@ -193,14 +197,12 @@ def _check_json(path: Path) -> None:
     shape = MODULES_SHAPE if path.name == "modules.json" else INDEX_SHAPE if path.name.endswith(".index.json") else {}
     if shape and (found := json_files.difference(content, shape)):
         raise InputError(f"{str(path)!r} is damaged ({found}): give a folder that sentence-transformers saved")
-    named = content["weight_map"].values() if shape is INDEX_SHAPE else ()
+    for name in dict.fromkeys(content["weight_map"].values() if shape is INDEX_SHAPE else ()):
+        check_shard(path, name)
     for module in content if shape is MODULES_SHAPE else ():
         check_module(path, module["type"])
-        named = [*named, module["path"]]
-    for name in dict.fromkeys(named):
-        inside = path.parent / name
-        if not inside.resolve().is_relative_to(path.parent.resolve()):
-            raise InputError(f"{str(path)!r} points outside the model folder ({name!r}): refused")
+        check_module_folder(path, module["path"])
+        inside = path.parent / module["path"]
         if inside.is_dir() and not any(inside.glob("*.safetensors")):  # Pickled weights would be loaded.
             for pickled in (p for p in inside.iterdir() if p.suffix in PICKLED):
                 raise InputError(f"the weights in {str(pickled)!r} are pickled: save them as safetensors first")
