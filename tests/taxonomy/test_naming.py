@@ -10,7 +10,8 @@ import pytest
 
 from subtaxa.runtime.arrays import Floats, unit
 from subtaxa.taxonomy.function_words import STOP_WORDS
-from subtaxa.taxonomy.naming import KEYWORDS, Words, fresh_name, name_categories, name_nodes
+from subtaxa.taxonomy.keywords import KEYWORDS
+from subtaxa.taxonomy.naming import Words, fresh_name, name_categories, name_nodes
 from subtaxa.taxonomy.nodes import Nodes
 
 LONGEST = 45  # 40 characters, and a number where names would be equal

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from subtaxa.runtime.arrays import Floats, Ints, means, unit
 from subtaxa.taxonomy.nodes import Nodes
@@ -33,6 +34,12 @@ class Judge(Protocol):
     def cosines(self, phrases: Ints, nodes: Ints) -> Scores:
         """The cosines (m, g) of phrases and the centroids of nodes."""
 
+    def contrasts(self, phrases: Ints, node: int) -> Scores:
+        """The cosine (m,) of each phrase and what tells the centroid of a node from the mean of its label."""
+
+    def centralities(self, phrases: Ints) -> Scores:
+        """The mean cosine (m,) of each phrase and the others."""
+
 
 @dataclass(frozen=True)
 class Space:
@@ -42,12 +49,15 @@ class Space:
     parts: Ints  # (n,)
     nodes: Nodes
     centroids: Floats  # (G, D)
+    offsets: Floats  # (G, D) from the mean of the label to that of the node, scaled to unit length
 
     @classmethod
     def of(cls, features: Floats, parts: Ints, nodes: Nodes) -> Space:
         """The space of texts whose parts are known."""
         mean, sizes = means(features, parts, nodes.n_parts)
-        return cls(features, parts, nodes, unit(nodes.covers @ (mean * sizes[:, None])))
+        own = _per_text(nodes.covers, mean, sizes)  # (G, D)
+        same_label = csr_matrix(nodes.labels[:, None] == nodes.part_labels, dtype=np.float32)  # (G, P)
+        return cls(features, parts, nodes, unit(own), unit(own - _per_text(same_label, mean, sizes)))
 
     def typical_texts(self, number: int) -> NDArray[np.bool_]:
         """Which texts (n,) are among the `number` nearest to the centroid of a node that they belong to."""
@@ -63,7 +73,7 @@ class Space:
 
     def judge_by_words(self, phrases: Phrases) -> Judge:
         """A judge that knows all phrases by their words."""
-        return _ByWords(phrases, word_vectors(phrases.contains, self.features), self.centroids)
+        return _ByWords(phrases, word_vectors(phrases.contains, self.features), self.centroids, self.offsets)
 
     def judge_by_both(self, lists: Sequence[Ints], phrases: Phrases, embed: Embed, by_words: Judge, most: int) -> Judge:
         """A judge that embeds the phrases of some lists, and asks the judge by words too.
@@ -76,7 +86,13 @@ class Space:
             return by_words
         while len(ids := np.unique(np.concatenate([some[:length] for some in lists]))) > most and length > 1:
             length = max(1, int(length * 0.8))
-        return _ByBoth(ids, unit(embed([phrases.text(int(i)) for i in ids])), self.centroids, by_words)
+        vectors = unit(embed([phrases.text(int(i)) for i in ids]))
+        return _ByBoth(ids, vectors, self.centroids, self.offsets, by_words)
+
+
+def _per_text(covers: csr_matrix, mean: NDArray[np.float64], sizes: Ints) -> NDArray[np.float64]:
+    """The mean of the texts in the parts that each row covers, given that of each part."""
+    return np.asarray((covers @ (mean * sizes[:, None])) / np.maximum(covers @ sizes, 1)[:, None])
 
 
 @dataclass(frozen=True)
@@ -84,30 +100,61 @@ class _ByWords:
     phrases: Phrases
     vectors: Floats  # (W, D)
     centroids: Floats  # (G, D)
+    offsets: Floats  # (G, D)
 
     def cosines(self, phrases: Ints, nodes: Ints) -> Scores:
-        units, targets = self.phrases.units[phrases], self.centroids[nodes].T  # (m, MAX_CHARACTERS), (D, g)
-        found = np.empty((len(units), len(nodes)))
+        return self._towards(phrases, self.centroids[nodes])
+
+    def contrasts(self, phrases: Ints, node: int) -> Scores:
+        return self._towards(phrases, self.offsets[node : node + 1])[:, 0]
+
+    def centralities(self, phrases: Ints) -> Scores:
+        """The words alone do not say which phrases are odd."""
+        return np.zeros(len(phrases))
+
+    def _towards(self, phrases: Ints, targets: Floats) -> Scores:
+        """The cosines (m, g) of phrases and targets (g, D)."""
+        units = self.phrases.units[phrases]  # (m, MAX_CHARACTERS)
+        found = np.empty((len(units), len(targets)))
         for begin in range(0, len(units), CHUNK):
             some = units[begin : begin + CHUNK]
             total = self.vectors[some[:, 0]]  # (c, D)
             for column in range(1, int((some >= 0).sum(1).max())):
                 inside = np.flatnonzero(some[:, column] >= 0)
                 total[inside] += self.vectors[some[inside, column]]
-            found[begin : begin + CHUNK] = unit(total) @ targets
+            found[begin : begin + CHUNK] = unit(total) @ targets.T
         return found
 
 
 @dataclass(frozen=True)
 class _ByBoth:
+    """Phrases that were not embedded have -1 everywhere."""
+
     phrases: Ints  # (v,) sorted
     vectors: Floats  # (v, D)
     centroids: Floats  # (G, D)
+    offsets: Floats  # (G, D)
     by_words: Judge
 
     def cosines(self, phrases: Ints, nodes: Ints) -> Scores:
-        """Phrases that were not embedded have -1 everywhere."""
+        return self._mixed(phrases, self.centroids[nodes], self.by_words.cosines(phrases, nodes))
+
+    def contrasts(self, phrases: Ints, node: int) -> Scores:
+        by_words = self.by_words.contrasts(phrases, node)
+        return self._mixed(phrases, self.offsets[node : node + 1], by_words[:, None])[:, 0]
+
+    def centralities(self, phrases: Ints) -> Scores:
+        place, known = self._place(phrases)
+        vectors = self.vectors[place].astype(np.float64) * known[:, None]
+        return np.where(known, (vectors @ vectors.sum(0) - 1) / max(int(known.sum()) - 1, 1), -1.0)
+
+    def _mixed(self, phrases: Ints, targets: Floats, by_words: Scores) -> Scores:
+        """The mean of the encoder's cosines (m, g) of phrases and targets (g, D) and those by words."""
+        place, known = self._place(phrases)
+        cosines = self.vectors[place].astype(np.float64) @ targets.T
+        return np.where(known[:, None], ENCODER * cosines + (1 - ENCODER) * by_words, -1.0)
+
+    def _place(self, phrases: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Where the phrases are among the embedded ones (m,), and which of them are (m,)."""
         place = np.searchsorted(self.phrases, phrases).clip(max=len(self.phrases) - 1)
-        known = (self.phrases[place] == phrases)[:, None]
-        cosines = self.vectors[place].astype(np.float64) @ self.centroids[nodes].T  # (m, g)
-        return np.where(known, ENCODER * cosines + (1 - ENCODER) * self.by_words.cosines(phrases, nodes), -1.0)
+        return place, self.phrases[place] == phrases

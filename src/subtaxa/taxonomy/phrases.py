@@ -8,8 +8,6 @@ n texts, T units in all of them, P parts, V phrases.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,33 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix
 
-from subtaxa.encoders.scripts import SPACELESS
 from subtaxa.runtime.arrays import Ints
 from subtaxa.taxonomy.function_words import function_words
+from subtaxa.taxonomy.text_units import TextUnits, are_spaceless, read_units
 
-# Only this many characters of each text are used.
-MAX_TEXT_LENGTH = 2000
 # The most words and the most characters without spaces that a phrase has.
 MAX_WORDS, MAX_CHARACTERS = 5, 8
 # The longest phrase, in characters.
 MAX_LENGTH = 40
 # From this many texts on, a phrase that only one text contains is left out.
 MANY_TEXTS = 50
-
-CHARACTER = re.compile(f"[{SPACELESS}]")
-MARKS = "".join(chr(c) for c in range(0x300, 0x1E000) if unicodedata.category(chr(c)).startswith("M"))
-JOINERS = "\u200c\u200d"
-# A word begins with a letter and continues with letters and combining marks, apostrophes and hyphens.
-UNIT = re.compile(
-    rf"(?P<unit>[{SPACELESS}][{MARKS}]*)(?![\d_])"
-    rf"|(?P<word>(?:(?![{SPACELESS}])[^\W\d_])(?:(?![{SPACELESS}])[\w{MARKS}{JOINERS}]|['’-](?=[^\W\d_]))*)"
-    r"|(?P<space>[ \t\u00a0]+)|(?P<other>[\w@#/\\:.-]*\w|.)",
-    re.DOTALL,
-)
-# A word that goes on with a number, such as the first letters of "LH-1234", belongs to it.
-NUMBER = re.compile(r"[-_/.]\d")
-# E-mail addresses, web addresses, @names and #tags.
-ADDRESS = re.compile(r"\S*@\S+|\w+://\S+|www\.\S+|#\w+")
 
 
 @dataclass(frozen=True)
@@ -62,6 +43,7 @@ class Phrases:
     closing: NDArray[np.float64]  # (V,) … and that end one
     typical: NDArray[np.bool_]  # (V,) whether a typical text contains the phrase
     whole: NDArray[np.float64]  # (V,) the share of its two ends at which a function word or nothing follows
+    open_ends: NDArray[np.float64]  # (V,) the share of its two ends at which it is cut off from a word tied to it
 
     @cached_property
     def length(self) -> Ints:
@@ -71,7 +53,7 @@ class Phrases:
     @cached_property
     def spaceless(self) -> NDArray[np.bool_]:
         """Which words are characters of a script without spaces."""
-        return _are_spaceless(self.words)
+        return are_spaceless(self.words)
 
     def text(self, phrase: int, *, lower: bool = False) -> str:
         """A phrase as people write it, or in lower case."""
@@ -91,17 +73,19 @@ def count_phrases(
     Among many texts, a phrase must occur in two of them. In `typical` texts (n,), it is enough that each of its words
     does.
     """
-    corpus, n_parts = _read(texts), len(part_labels)
+    corpus, n_parts = read_units(texts), len(part_labels)
     fewest = 2 if len(texts) >= MANY_TEXTS else 1
     is_typical = (np.zeros(len(texts), dtype=np.bool_) if typical is None else typical)[corpus.owner]  # (T,)
     words = _pairs(corpus.owner, corpus.ids, len(corpus.words))
     word_counts = _table([parts[words[:, 0]]], [words[:, 1]], (n_parts, len(corpus.words)))
     is_function = function_words(corpus.words, word_counts, np.bincount(parts, minlength=n_parts), part_labels)
     closes, opens = corpus.borders(is_function)
+    after = corpus.ties
+    before = np.append(False, after)[: len(after)]
     known = np.bincount(words[:, 1], minlength=len(corpus.words)) >= fewest
     units, rows, columns = [np.empty((0, MAX_CHARACTERS), dtype=np.int64)], [], []
     runs, n_phrases = _Runs.of(corpus).known(corpus, known, 1), 0
-    from_typical, whole = [np.empty(0, dtype=np.bool_)], [np.empty(0)]
+    from_typical, whole, open_ends = [np.empty(0, dtype=np.bool_)], [np.empty(0)], [np.empty(0)]
     opening, closing = [np.empty(0)], [np.empty(0)]
     for length in range(1, MAX_CHARACTERS + 1):
         runs = runs.longer(corpus, length).known(corpus, known, length) if length > 1 else runs
@@ -118,6 +102,7 @@ def count_phrases(
         from_typical.append(shown[kept])
         begin, end = runs.start, runs.start + length - 1
         whole.append(_mean(code, 0.5 * opens[begin] + 0.5 * closes[end])[kept])
+        open_ends.append(_mean(code, 0.5 * before[begin] + 0.5 * after[end])[kept])
         opening.append(_mean(code, corpus.opens[begin])[kept])
         closing.append(_mean(code, corpus.ends_clause[end])[kept])
         pairs = pairs[kept[pairs[:, 1]]]
@@ -138,6 +123,7 @@ def count_phrases(
         closing=np.concatenate(closing),
         typical=np.concatenate(from_typical),
         whole=np.concatenate(whole),
+        open_ends=np.concatenate(open_ends),
     )
 
 
@@ -150,13 +136,13 @@ class _Runs:
     characters: Ints  # the length as text
 
     @classmethod
-    def of(cls, corpus: _Corpus) -> _Runs:
+    def of(cls, corpus: TextUnits) -> _Runs:
         """The single units. Very long ones are left out."""
         start = np.arange(len(corpus.ids))
         runs = cls(start, corpus.ids, corpus.size[corpus.ids])
         return runs.select(runs.characters <= MAX_LENGTH)
 
-    def longer(self, corpus: _Corpus, length: int) -> _Runs:
+    def longer(self, corpus: TextUnits, length: int) -> _Runs:
         """The occurrences that go on, with one more unit."""
         spaceless, end = corpus.spaceless[corpus.ids], self.start + length - 1
         inside = end < len(corpus.ids)
@@ -169,7 +155,7 @@ class _Runs:
         longer = _Runs(runs.start, runs.code * len(corpus.words) + corpus.ids[end], characters)
         return longer.select(characters <= MAX_LENGTH)
 
-    def known(self, corpus: _Corpus, known: NDArray[np.bool_], length: int) -> _Runs:
+    def known(self, corpus: TextUnits, known: NDArray[np.bool_], length: int) -> _Runs:
         """The occurrences whose last word is known."""
         return self.select(known[corpus.ids[self.start + length - 1]])
 
@@ -192,95 +178,3 @@ def _table(rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> csr
     row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
     column = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
     return coo_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape).tocsr()
-
-
-def _are_spaceless(words: Sequence[str]) -> NDArray[np.bool_]:
-    return np.array([bool(CHARACTER.match(word)) for word in words], dtype=np.bool_)
-
-
-@dataclass(frozen=True)
-class _Corpus:
-    """All texts as one sequence of units."""
-
-    words: tuple[str, ...]  # in lower case, sorted
-    shown: tuple[str, ...]
-    spaceless: NDArray[np.bool_]
-    size: Ints  # the number of characters of each word
-    ids: Ints  # (T,)
-    owner: Ints  # (T,) the text
-    follows: NDArray[np.bool_]  # (T,) whether the unit directly follows the one before it
-    opens: NDArray[np.bool_]  # (T,) whether a clause begins with the unit
-    closes: NDArray[np.bool_]  # (T,) whether nothing but the end of a clause may follow
-
-    @property
-    def ends_clause(self) -> NDArray[np.bool_]:
-        """Whether a clause ends with the unit (T,)."""
-        return self.closes & ~self.goes_on
-
-    @property
-    def goes_on(self) -> NDArray[np.bool_]:
-        """Whether another unit directly follows (T,)."""
-        return np.append(self.follows[1:], False)[: len(self.ids)]
-
-    def borders(self, is_function: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """After which units (T,), and before which, there is a function word or nothing."""
-        function = is_function[self.ids]
-        after, before = np.append(function[1:], True), np.append(True, function[:-1])
-        return (~self.goes_on | after[: len(function)]), (~self.follows | before[: len(function)])
-
-
-def _read(texts: Sequence[str]) -> _Corpus:
-    surfaces: list[str] = []
-    owner: list[int] = []
-    follows: list[bool] = []
-    opens: list[bool] = []
-    closes: list[bool] = []
-    first: list[bool] = []  # whether a capital may be due to the position only
-    for number, text in enumerate(texts):
-        text = ADDRESS.sub(" 0 ", text[:MAX_TEXT_LENGTH].replace("’", "'"))
-        shouted = text.isupper()
-        joined, begins, border = False, True, True
-        for match in UNIT.finditer(text):
-            kind = match.lastgroup
-            is_word = kind in ("word", "unit") and not any(map(str.isdigit, match.group()))
-            if is_word and not NUMBER.match(text, match.end()):
-                surfaces.append(match.group())
-                owner.append(number)
-                follows.append(joined)
-                opens.append(border)
-                closes.append(True)
-                first.append(begins or shouted)
-                joined, begins, border = True, False, False
-            elif kind != "space":
-                is_number = match.group()[-1].isalnum()
-                if is_number and not border and closes:
-                    closes[-1] = False
-                joined, begins, border = False, True, not is_number
-    lower = [surface.lower() for surface in surfaces]
-    words = sorted(set(lower))
-    position = {word: i for i, word in enumerate(words)}
-    ids = np.array([position[word] for word in lower], dtype=np.int64)
-    return _Corpus(
-        words=tuple(words),
-        shown=_as_written(words, surfaces, ids, np.array(first, dtype=np.bool_)),
-        spaceless=_are_spaceless(words),
-        size=np.array([len(word) for word in words], dtype=np.int64),
-        ids=ids,
-        owner=np.array(owner, dtype=np.int64),
-        follows=np.array(follows, dtype=np.bool_),
-        opens=np.array(opens, dtype=np.bool_),
-        closes=np.array(closes, dtype=np.bool_),
-    )
-
-
-def _as_written(words: list[str], surfaces: list[str], ids: Ints, first: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Each word as most people write it. Words at the beginning of a sentence count only where there are no others."""
-    if not words:
-        return ()
-    forms, form = np.unique(np.array(surfaces, dtype=object), return_inverse=True)
-    pairs, often = np.unique(np.stack([ids, form], 1)[~first], axis=0, return_counts=True)
-    shown = list(words)
-    # The last line for a word wins, so its most frequent form comes last.
-    for i, surface in pairs[np.argsort(often, kind="stable")].tolist():
-        shown[i] = forms[surface]
-    return tuple(shown)
