@@ -123,3 +123,22 @@ def test_a_clause_begins_and_ends_at_punctuation_but_not_at_a_number() -> None:
         0,
         0,
     ]
+
+
+@pytest.mark.parametrize(
+    ("pair", "join"),
+    [(("wake", "up"), " "), (("fährt", "ab"), " "), (("密", "码"), "")],
+    ids=["English", "German", "Chinese"],
+)
+def test_an_end_is_open_between_two_words_that_are_tied(pair: tuple[str, str], join: str) -> None:
+    """The two words always follow each other, and most texts do not have them."""
+    texts = [join.join(pair)] * 4 + [f"{a}. {b}. {a}" for a in "bcdfghj" for b in "klmnpqrst"]
+    found = count_phrases(texts, np.zeros(len(texts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+    place = {found.text(i): i for i in range(len(found.units))}
+    assert [found.open_ends[place[word]] for word in (*pair, join.join(pair))] == [0.5, 0.5, 0.0]
+
+
+def test_two_words_that_are_seldom_together_are_not_tied() -> None:
+    texts = ["wake me", "wake him", "wake us", "ask me", "ask him", "ask us"] * 20
+    found = count_phrases(texts, np.zeros(120, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    assert not found.open_ends.any()

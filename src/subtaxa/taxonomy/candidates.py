@@ -39,8 +39,11 @@ MIN_BORDER, CERTAIN = 0.4, 0.75
 TYPICALITY, CONTRAST, CENTRALITY = 0.6, 0.1, 0.4
 CONFUSION, TEMPERATURE = 0.6, 0.1
 FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
-ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.12, 0.01, 0.035, 0.06, 0.05
-OPEN_END = 0.2
+ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.14, 0.01, 0.035, 0.06, 0.05
+OPEN_END = 0.3
+# A phrase is cut off if at least this share of the texts that contain it go on with function words, before or after it.
+# The longer phrase is the name if its score is at most this much lower ("when was … born" for "born").
+MIN_CONTINUED, NEARLY = 0.5, 0.1
 # Added to shares, so that phrases absent from a competitor can be compared.
 SMOOTH = 0.01
 
@@ -141,6 +144,24 @@ class NodePhrases:
         doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
         score += TYPICALITY * own - CONFUSION * doubt
         return score + CONTRAST * judge.contrasts(ids, node) + CENTRALITY * judge.centralities(ids)
+
+    def completed(self, candidates: Candidates, scores: Scores, best: int) -> int:
+        """The candidate that has the best one and the function words it is cut off from, or the best one."""
+        nearly = (scores >= scores[best] - NEARLY) & (candidates.shares >= MIN_CONTINUED * candidates.shares[best])
+        inner = self._units_of(candidates.phrases[best])
+        found = best
+        for i in np.flatnonzero(nearly).tolist():
+            units = self._units_of(candidates.phrases[i])
+            begins = [k for k in range(len(units) - len(inner) + 1) if units[k : k + len(inner)] == inner]
+            if i == best or not begins:
+                continue
+            added = units[: begins[0]] + units[begins[0] + len(inner) :]
+            if self.is_function[added].all() and (found == best or scores[i] > scores[found]):
+                found = i
+        return found
+
+    def _units_of(self, phrase: int) -> list[int]:
+        return [unit for unit in self.phrases.units[phrase].tolist() if unit >= 0]
 
     def _words_are_frequent(self, node: int, ids: Ints) -> Scores:
         """The mean logarithm (m,) of the share of the node's texts that contain a content word of each phrase."""

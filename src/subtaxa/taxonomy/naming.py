@@ -76,13 +76,14 @@ def name_nodes(
 
 
 def _best(corpus: NodePhrases, candidates: Candidates, scores: Scores, taken: set[str], otherwise: str) -> str:
-    """The candidate with the highest score that is not taken."""
+    """The candidate with the highest score that is not taken, with the function words it is cut off from."""
     phrases = corpus.phrases
     texts = [phrases.text(int(i)) for i in candidates.phrases]
     order = sorted(range(len(texts)), key=lambda i: (-round(float(scores[i]), 6), texts[i]))
     for i in order:
-        if texts[i].casefold() not in taken:
-            return texts[i]
+        for some in (corpus.completed(candidates, scores, i), i):
+            if texts[some].casefold() not in taken:
+                return texts[some]
     return fresh_name(texts[order[0]] if order else otherwise, taken)
 
 
