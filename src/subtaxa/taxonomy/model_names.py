@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from subtaxa.taxonomy.categories import Category
 from subtaxa.taxonomy.examples import EXAMPLES
-from subtaxa.taxonomy.naming import fresh_name
 
 # The longest name, in characters.
 LENGTH = 60
@@ -43,6 +42,10 @@ TEXTS_OF_SEVERAL = 3
 THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 # A line with the number of a category and its name.
 NUMBERED = re.compile(r"\W*(\d{1,4})\W+(.*)")
+# What separates the items of a list. A name has at most one of them.
+SEPARATOR = re.compile("[,;|•،؛、，；]")  # noqa: RUF001
+# An answer of this many lines, none of them long, is a list too.
+LIST_LINES = 3
 # These characters are invisible, but Persian and Hindi need them.
 JOINERS = "\u200c\u200d"
 END = ".,;:。 "
@@ -88,7 +91,7 @@ def find_names(
         match = NUMBERED.match(line)
         number = int(match.group(1)) if match else 0
         lines = clean(match.group(2)) if match else []
-        if 1 <= number <= len(categories) and not _wrong(lines, taken):
+        if 1 <= number <= len(categories) and not _wrong(lines, taken, categories[0].parent):
             category = categories[number - 1]
             if category.id not in names:
                 names[category.id] = lines[0]
@@ -97,17 +100,18 @@ def find_names(
 
 
 def find_name(ask: Callable[[str], str], category: Category, siblings: Sequence[Category]) -> str:
-    """A name that no sibling has. An unusable answer is asked for once more; the result may be empty."""
+    """A name that no sibling has. An unusable answer is asked for once more; the result may be empty.
+
+    A second answer that is only too long is cut. A list, the label and the name of a sibling are no names.
+    """
     taken = {sibling.name for sibling in siblings}
     asked = question(category, siblings)
     lines = clean(ask(asked))
-    wrong = _wrong(lines, taken)
+    wrong = _wrong(lines, taken, category.parent)
     if wrong:
         lines = clean(ask(f"{asked}\n\n{wrong}")) or lines
-    name = _short(lines[0], LENGTH) if lines else ""
-    if _is_taken(name, taken):
-        name = fresh_name(_short(name, LENGTH - 5), taken | {name})  # 5 characters are left for the number.
-    return name
+    name = _short(lines[0], LENGTH) if lines and not _is_list(lines) else ""
+    return "" if _wrong([name] if name else [], taken, category.parent) else name
 
 
 def clean(answer: str) -> list[str]:
@@ -117,15 +121,25 @@ def clean(answer: str) -> list[str]:
     return [name for name in names if any(map(str.isalnum, name))]
 
 
-def _wrong(lines: Sequence[str], taken: set[str]) -> str:
+def _wrong(lines: Sequence[str], taken: set[str], label: str) -> str:
     """What to tell the model about an unusable answer."""
     if not lines:
         return "The last answer held no name."
+    if _is_list(lines):
+        return "The last answer was a list: one name is wanted."
     if len(lines) > 1 or len(lines[0]) > LENGTH:
         return f"The last answer was too long: one line of {LENGTH} characters is allowed."
+    if _is_taken(lines[0], {label}):
+        return f"Not {json.dumps(lines[0], ensure_ascii=False)}: that is the label, which has other categories too."
     if _is_taken(lines[0], taken):
         return f"Not {json.dumps(lines[0], ensure_ascii=False)}: another category is called that."
     return ""
+
+
+def _is_list(lines: Sequence[str]) -> bool:
+    """Whether an answer names several things."""
+    several = len(lines) >= LIST_LINES and max(map(len, lines)) <= LENGTH
+    return several or len(SEPARATOR.findall(lines[0])) > 1
 
 
 def _is_taken(name: str, taken: set[str]) -> bool:
