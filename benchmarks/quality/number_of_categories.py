@@ -58,7 +58,7 @@ def main() -> None:
             forest, [min(k, tree.n_leaves) for k, tree in zip(numbers, forest.trees, strict=True)]
         )
         record = {
-            "command": f"benchmarks/number_of_categories.py {given.dataset} {given.run.name}",
+            "command": f"benchmarks/quality/number_of_categories.py {given.dataset} {given.run.name}",
             "estimator": name,
             "total": int(sum(numbers)),
             "true": int(true.sum()),
