@@ -15,6 +15,7 @@ from helpers.browser import Reader, serious_problems
 from helpers.corpus import planted_corpus
 from playwright.sync_api import expect
 
+from subtaxa import report
 from subtaxa.cli.main import main
 from subtaxa.data import tables
 from subtaxa.discovery import Discovery
@@ -286,6 +287,15 @@ def test_tables_from_the_page_are_those_of_the_run(browser: Any, hostile: Path) 
         assert float(mine["confidence"]) == pytest.approx(float(its["confidence"]), abs=0.0051)
         assert mine["text"] == its["text"] or mine["text"].endswith("…") or len(its["text"]) > 4000
     assert any(row["text"] == "=HYPERLINK(1)" for row in ours)
+
+
+def test_cells_of_the_page_are_hardened_like_those_of_the_commands(unchanged: Reader) -> None:
+    """A reader that splits at another character, such as a semicolon, must not meet a formula behind it."""
+    hostile = ["=1+1", "'=1", "a;=1+1", "a|=1", "a\t=1", "a,=1", 'a"b', "a\r=1", "a\n=1", "＝1", "plain", ";", ""]  # noqa: RUF001
+    written = tables.csv_text({"text": [f"{text}·" for text in hostile], "other": ["x"] * len(hostile)})
+    script = (Path(report.__file__).parent / "js" / "export.js").read_text("utf-8")
+    found = unchanged.page.evaluate(f"texts => {{{script}; return texts.map(cell);}}", [f"{text}·" for text in hostile])
+    assert written == "text,other\n" + "".join(f"{text},x\n" for text in found)
 
 
 def test_hostile_texts_are_shown_as_text(browser: Any, hostile: Path) -> None:

@@ -11,11 +11,11 @@ function downloadBlob(name, blob) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** A cell that no spreadsheet takes for a formula, in quotes if needed. */
+/** A cell that no spreadsheet takes for a formula, in quotes if any reader could split it, as in data/tables.py. */
 function cell(value) {
   let text = String(value);
   if (typeof value === "string" && /^'*[=+\-@\t\r\n＝＋－＠]/.test(text)) text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;|\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** What says in the name of a file that it has only the texts that pass the filters. */
