@@ -16,6 +16,7 @@ from subtaxa.data.columns import text_and_known_label, unused_names
 from subtaxa.data.kept_columns import chosen_columns
 from subtaxa.data.readers import open_file
 from subtaxa.data.tables import ASSIGNMENT_COLUMNS, WRITABLE, Table, check_writable, write_tables
+from subtaxa.data.values import label_string
 from subtaxa.errors import InputError
 from subtaxa.runtime.atomic_files import whole_file
 from subtaxa.runtime.folder_lock import check_encodable
@@ -118,7 +119,7 @@ class Assigner:
         -------
         Table
         """
-        labels = None if label is None else [str(value).strip() for value in table[label]]
+        labels = None if label is None else list(map(label_string, table[label]))
         found = self.assign(table[text], labels, progress)
         if keep is not None:
             chosen = {*chosen_columns(table.names, keep, (), "the file"), table.names.index(text)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from subtaxa.data.columns import text_and_known_label
 from subtaxa.data.kept_columns import KeptColumns, read_columns
 from subtaxa.data.readers import open_file
+from subtaxa.data.values import label_string
 from subtaxa.errors import InputError
 
 
@@ -30,7 +31,7 @@ def read_new_texts(
         rows += compress(range(done + 1, done + len(table) + 1), filled)
         done += len(table)
         if label is not None:
-            labels += [str(value).strip() for value in compress(table[label], filled)]
+            labels += map(label_string, compress(table[label], filled))
     if not texts:
         raise InputError(f"{str(file)!r} contains no texts: there is nothing to add")
     columns = read_columns(reader, rows, keep, [text, *([] if label is None else [label])])

@@ -19,7 +19,7 @@ from typing import Any
 from subtaxa.data import raw_files
 from subtaxa.data.columns import text_column
 from subtaxa.data.raw_files import check_expansion, empty, encoding_of, lines_of, open_text, readable
-from subtaxa.data.tables import Table, values_of
+from subtaxa.data.tables import Table, known_values, values_of
 from subtaxa.data.values import CleanTexts, clean, is_missing, is_nested, shortened
 from subtaxa.errors import InputError
 
@@ -252,7 +252,7 @@ class ParquetReader(Reader):
     def pairs(self, text: str, label: str) -> Iterator[Pair | str]:
         with self._file() as file:
             for batch in self._batches(file, 1024, columns=[text, label]):
-                yield from zip(batch.column(text).to_pylist(), batch.column(label).to_pylist(), strict=True)
+                yield from zip(*(known_values(batch.column(name)) for name in (text, label)), strict=True)
 
     def cells(self, chosen: Sequence[int]) -> Iterator[Sequence[Any]]:
         with self._file() as file:

@@ -208,13 +208,34 @@ def values_of(column: Any) -> Sequence[Any]:
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type):
-        return column.cast(pa.string()).to_pylist()  # Python's datetime has no nanoseconds.
+        try:
+            return column.cast(pa.string()).to_pylist()  # Python's datetime has no nanoseconds.
+        except pa.ArrowInvalid:  # The time zone has an unknown name. Whatever it is, the values are in UTC.
+            return column.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.string()).to_pylist()
     try:
         values = column.to_pylist()
     except (ValueError, ArithmeticError):  # Python has no such date.
-        return column.cast(pa.string()).to_pylist()
+        try:
+            return column.cast(pa.string()).to_pylist()
+        except pa.ArrowException as error:
+            raise InputError(
+                f"a column of the type {str(column.type)[:60]} holds values that cannot be read; leave it out, or "
+                "write it as strings"
+            ) from error
     if pa.types.is_float32(column.type):  # The shortest number that is the same in 32 bits.
         return [None if value is None else float(str(np.float32(value))) for value in values]
+    return values
+
+
+def known_values(column: Any) -> Sequence[Any]:
+    """The values of a Parquet column, of which none may be a time that Python does not know."""
+    import pyarrow as pa
+
+    if pa.types.is_temporal(column.type) and not pa.types.is_timestamp(column.type):
+        return list(column.to_pylist())
+    values = values_of(column)
+    if pa.types.is_timestamp(column.type) and any(str(value).startswith("<value out of range") for value in values):
+        raise ValueError(f"a {column.type} is out of range")
     return values
 
 

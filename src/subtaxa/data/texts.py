@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from subtaxa.data.columns import text_and_label
 from subtaxa.data.readers import Pair, Reader, open_file
-from subtaxa.data.values import clean, is_missing, is_nested, shortened
+from subtaxa.data.values import clean, is_missing, is_nested, label_string, shortened
 from subtaxa.errors import InputError
 
 SHOWN_ROWS = 5  # The number of row numbers shown for each reason to skip rows.
@@ -298,7 +298,7 @@ def _label_strings(labels: list[Any]) -> list[str]:
     """Labels as strings. Whole numbers lose the ".0" that pandas gives them if a label is missing elsewhere."""
     if all(isinstance(label, Real) and not isinstance(label, bool) and label % 1 == 0 for label in labels):
         return [str(int(label)) for label in labels]
-    return [clean(str(label)).strip() for label in labels]
+    return [label_string(label) for label in labels]
 
 
 def _count(n: int, noun: str) -> str:

@@ -20,6 +20,11 @@ def clean(text: str) -> str:
     return text
 
 
+def label_string(value: object) -> str:
+    """A label as a string, as the labels of training texts are; "" if it is missing."""
+    return "" if is_missing(value) else clean(str(value)).strip()
+
+
 def is_nested(value: object) -> bool:
     """Whether the value is a list, a dict, bytes or anything else with a length that is not a string."""
     return not isinstance(value, str) and isinstance(value, Sized)

@@ -5,6 +5,7 @@ n texts, K categories, D dimensions.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subtaxa.clustering.calibration import confidence_of, probabilities
+from subtaxa.data.values import shortened
 from subtaxa.errors import InputError
 from subtaxa.runtime.arrays import Floats, Ints
 from subtaxa.runtime.progress import Progress
@@ -88,7 +90,12 @@ def _label_numbers(state: FittedState, labels: Sequence[str], n_texts: int) -> I
     if len(labels) != n_texts:
         raise InputError(f"there are {n_texts} texts but {len(labels)} labels: give each text one label")
     number = {name: i for i, name in enumerate(state.coarse_labels)}
-    for label in labels:
-        if str(label) not in number:
-            raise InputError(f"label {str(label)!r} is not a label of the training texts: use {', '.join(number)}")
-    return np.array([number[str(label)] for label in labels], dtype=np.int64)
+    names = list(map(str, labels))
+    for name in dict.fromkeys(names):
+        whole = re.sub(r"^(-?\d+)\.0$", r"\1", name)  # pandas writes whole numbers so if one of them is missing.
+        if name not in number and whole in number:
+            number[name] = number[whole]
+        if name not in number:
+            what = f"label {shortened(name)} is not a label of the training texts" if name else "a text has no label"
+            raise InputError(f"{what}: use {', '.join(state.coarse_labels)}")
+    return np.array([number[name] for name in names], dtype=np.int64)
