@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -153,3 +154,17 @@ def test_an_error_names_the_libraries_to_install(run: Path, monkeypatch: pytest.
     monkeypatch.setattr("subtaxa.settings.importlib.util.find_spec", lambda name: None)
     with pytest.raises(SettingError, match=r"needs onnx and onnxruntime: run `pip install 'subtaxa\[onnx\]'`"):
         Discovery.load(run, backend="onnx-int8")
+
+
+def test_the_export_prints_nothing(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither warnings of torch nor messages of native code reach the terminal."""
+    folder = Path(shutil.copytree(run, tmp_path / "run"))
+    for name in (ONNX_MODEL, ONNX_DIGESTS):
+        (folder / name).unlink(missing_ok=True)
+    model = Discovery.load(folder, backend="onnx-int8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.transform(NEW[:2])
+    assert (folder / ONNX_MODEL).exists()
+    assert [str(warning.message) for warning in caught] == []
+    assert capfd.readouterr() == ("", "")
