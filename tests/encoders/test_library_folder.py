@@ -6,6 +6,7 @@ import builtins
 import json
 import shutil
 import socket
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -230,3 +231,13 @@ def test_a_panic_of_the_tokenizer_is_one_sentence(folder: Path, monkeypatch: pyt
     monkeypatch.setattr(loading, "_check_tokenizer", raise_it)
     with pytest.raises(InputError, match=r"^cannot load the encoder '.*' \(AddedVocabulary bad split\): give a model"):
         load_pipeline(str(folder))
+
+
+def test_a_refused_model_prints_no_warnings_of_torch(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 0}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(InputError, match="cannot load the encoder"):
+            load_pipeline(str(folder))
+    assert [str(warning.message) for warning in caught] == []

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import importlib.util
 import logging
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -292,7 +293,7 @@ def _offline() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Silence the progress bars and log messages of the model libraries."""
+    """Silence the progress bars, log messages and warnings of the model libraries."""
     import transformers  # It sets the level of its logger when it is imported.
 
     loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers", "huggingface_hub")]
@@ -302,7 +303,8 @@ def _quiet_libraries() -> Iterator[None]:
     bars = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):
+            yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
