@@ -36,8 +36,9 @@ MIN_LIFT, MIN_STRONG_SHARE = 3.0, 0.05
 # the node have it.
 MIN_BORDER, CERTAIN = 0.4, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 and the example (research/notebook.md).
-TYPICALITY, CONTRAST, CENTRALITY = 0.6, 0.1, 0.4
-CONFUSION, TEMPERATURE = 0.6, 0.1
+CONFUSION, TEMPERATURE, CONTRAST = 0.7, 0.1, 0.05
+# What a phrase loses that is less like the rest of the shortlist than half of them are ("anna's contact number").
+ODDITY = 0.8
 FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
 ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.14, 0.01, 0.035, 0.06, 0.05
 OPEN_END = 0.3
@@ -142,8 +143,10 @@ class NodePhrases:
             own = (own + cosines[:, 1 : 1 + len(children)].min(1)) / 2
         # The negative logarithm of the node's probability among its competitors, in units of the cosine.
         doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
-        score += TYPICALITY * own - CONFUSION * doubt
-        return score + CONTRAST * judge.contrasts(ids, node) + CENTRALITY * judge.centralities(ids)
+        score += own - CONFUSION * doubt
+        central = judge.centralities(ids)
+        odd = np.maximum(np.median(central) - central, 0)
+        return score + CONTRAST * judge.contrasts(ids, node) - ODDITY * odd
 
     def completed(self, candidates: Candidates, scores: Scores, best: int) -> int:
         """The candidate that has the best one and the function words it is cut off from, or the best one."""
