@@ -37,8 +37,8 @@ MIN_LIFT, MIN_STRONG_SHARE = 3.0, 0.05
 MIN_BORDER, CERTAIN = 0.4, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 and the example (research/notebook.md).
 CONFUSION, TEMPERATURE, CONTRAST = 0.7, 0.1, 0.05
-# What a phrase loses that is less like the rest of the shortlist than half of them are ("anna's contact number").
-ODDITY = 0.8
+# A phrase loses if it is less like the others of the shortlist than this quantile ("anna's contact number").
+ODDITY, CENTRAL = 0.8, 0.65
 FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
 ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.14, 0.01, 0.035, 0.06, 0.05
 OPEN_END = 0.3
@@ -145,7 +145,7 @@ class NodePhrases:
         doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
         score += own - CONFUSION * doubt
         central = judge.centralities(ids)
-        odd = np.maximum(np.median(central) - central, 0)
+        odd = np.maximum(np.quantile(central, CENTRAL) - central, 0)
         return score + CONTRAST * judge.contrasts(ids, node) - ODDITY * odd
 
     def completed(self, candidates: Candidates, scores: Scores, best: int) -> int:
