@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from subtaxa.encoders import allowed_values, loading
 from subtaxa.encoders.library_folder import library_folder
@@ -241,3 +242,17 @@ def test_a_refused_model_prints_no_warnings_of_torch(folder: Path) -> None:
         with pytest.raises(InputError, match="cannot load the encoder"):
             load_pipeline(str(folder))
     assert [str(warning.message) for warning in caught] == []
+
+
+def test_a_model_without_some_of_its_weights_is_refused(folder: Path) -> None:
+    """transformers draws missing weights at random, so that features would be different each time."""
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("layer.1.output.dense.weight"))
+    save_file({n: w for n, w in weights.items() if n != name}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(
+        InputError, match=r"1 of its weights are missing, such as encoder\.layer\.1\.output\.dense\.weight"
+    ):
+        load_pipeline(str(folder))
+    whole = {n: w for n, w in weights.items() if not n.startswith("pooler.")}
+    save_file(whole, folder / "model.safetensors", {"format": "pt"})
+    assert load_pipeline(str(folder)).encode(["x"]).shape == (1, 32)

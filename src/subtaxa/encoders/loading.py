@@ -84,6 +84,7 @@ def load_pipeline(name: str, pooling: str = "model") -> Any:
                     model_kwargs={"use_safetensors": True},
                 )
                 _check_tokenizer(pipeline)
+                _check_whole(pipeline)
         except (InputError, MemoryError):
             raise
         except BaseException as error:
@@ -151,6 +152,15 @@ def _check_tokenizer(pipeline: Any) -> None:
     embeddings = len(module.embedding.weight if is_static(pipeline) else module.model.get_input_embeddings().weight)
     if largest >= embeddings:
         raise ValueError(f"its tokenizer has token {largest}, but the model knows {embeddings} tokens")
+
+
+def _check_whole(pipeline: Any) -> None:
+    """Let a transformer fail now of which weights are missing: transformers would draw them at random each time."""
+    parameters = {} if is_static(pipeline) else dict(pipeline[0].model.named_parameters())
+    # transformers marks what it has read. BERT's own pooler plays no part in sentence embeddings.
+    missing = [name for name, p in parameters.items() if not hasattr(p, "_is_hf_initialized") and "pooler." not in name]
+    if 0 < len(missing) < len(parameters):
+        raise ValueError(f"{len(missing)} of its weights are missing, such as {missing[0]}")
 
 
 def encode_frozen(texts: Sequence[str], name: str, pooling: str = "model", max_tokens: int | None = None) -> Floats:
