@@ -2,7 +2,7 @@
 
 All phrases are judged by the vectors of their words; the encoder embeds only the best of each node.
 
-n texts, P parts, G nodes, V phrases, W words, D dimensions.
+n texts, P parts, G nodes, L labels, V phrases, W words, D dimensions.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ class Space:
         """The space of texts whose parts are known."""
         mean, sizes = means(features, parts, nodes.n_parts)
         own = _per_text(nodes.covers, mean, sizes)  # (G, D)
-        same_label = csr_matrix(nodes.labels[:, None] == nodes.part_labels, dtype=np.float32)  # (G, P)
-        return cls(features, parts, nodes, unit(own), unit(own - _per_text(same_label, mean, sizes)))
+        labels, number = np.unique(nodes.part_labels, return_inverse=True)
+        of_label = csr_matrix((np.ones(len(number)), (number, np.arange(len(number)))))  # (L, P)
+        label = _per_text(of_label, mean, sizes)[np.searchsorted(labels, nodes.labels)]  # (G, D)
+        return cls(features, parts, nodes, unit(own), unit(own - label))
 
     def typical_texts(self, number: int) -> NDArray[np.bool_]:
         """Which texts (n,) are among the `number` nearest to the centroid of a node that they belong to."""
