@@ -214,6 +214,11 @@ class Campaign:
         which = rng.randrange(len(lasting))
         return Moment(phase, which, rng.uniform(0, lasting[which]))
 
+    def earlier(self, moment: Moment) -> Moment:
+        """The beginning of the phase before."""
+        phases = self.phases()
+        return Moment(phases[max(0, phases.index(moment.phase) - 1)], 0, 0.0)
+
     def stop(self, out: Path, moment: Moment, number: signal.Signals) -> Stopped:
         """Start a run and send it a signal at the moment, unless it ends before."""
         process = self.start(out, fresh=moment.phase == "importing")
@@ -233,9 +238,13 @@ class Campaign:
 
     def trial(self, out: Path, moment: Moment, number: signal.Signals) -> tuple[Stopped, str]:
         """Stop a run and resume it. Returns how it ended and a description of what went wrong, if anything."""
-        stopped = self.stop(out, moment, number)
-        while stopped.code == 0:  # The run ended before the signal.
-            out, moment = out.with_name(f"{out.name}-retry"), replace(moment, after=moment.after / 2)
+        stopped, first = self.stop(out, moment, number), out
+        for attempt in itertools.count(1):
+            if stopped.code:
+                break
+            # The run ended before the signal, or in spite of it because it was as good as done.
+            moment = replace(moment, after=moment.after / 2) if attempt % 4 else self.earlier(moment)
+            out = first.with_name(f"{first.name}-retry-{attempt}")
             stopped = self.stop(out, moment, number)
         trouble = problem(stopped, number) or self.resume(out)
         print(_line(number, stopped, trouble), file=sys.stderr, flush=True)
