@@ -282,6 +282,7 @@ def main() -> int:
     options.add_argument("--jobs", type=int, default=2, help="parallel runs (default: 2)")
     options.add_argument("--encoder", help="model folder to use instead of a tiny encoder")
     given = options.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell lets what runs in the background ignore Ctrl-C.
     rng = random.Random(given.seed)
     plan = [signal.SIGKILL] * given.kills + [signal.SIGTERM] * given.stops + [signal.SIGINT] * given.stops
     with tempfile.TemporaryDirectory(prefix="subtaxa-kill-") as folder:
