@@ -30,9 +30,7 @@ def main() -> None:
         if model.data_.texts != tuple(data.train.texts):
             raise SystemExit(f"{run} is not a run of {given.dataset}: its texts differ")
         test = model.transform(list(data.test.texts))  # (n, D)
-        found = score_features(
-            model.features_, data.train.coarse_codes, test, data.test.fine, data.n_fine, model.seed
-        )
+        found = score_features(model.features_, data.train.coarse_codes, test, data.test.fine, data.n_fine, model.seed)
         scores = {name: [round(value, 1) for value in vars(each).values()] for name, each in found.items()}
         record = {
             "benchmark": "protocols",
