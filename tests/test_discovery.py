@@ -59,10 +59,11 @@ def test_every_category_has_one_parent_and_the_counts_add_up(model: Discovery) -
     assert sum(c.size for c in model.taxonomy_) == len(TEXTS)
 
 
-def test_auto_finds_the_planted_number(quick: dict[str, object]) -> None:
+def test_auto_finds_the_planted_number_and_training_needs_none(quick: dict[str, object], model: Discovery) -> None:
     found = Discovery("auto", **quick).fit(TEXTS, LABELS)
     assert abs(len(found.taxonomy_) - 6) <= 1
     assert len(found.taxonomy_.children("post")) == 1
+    np.testing.assert_array_equal(found.features_, model.features_)  # There, the number was told.
 
 
 def test_training_gets_the_given_number_or_a_guess_and_neighbours_that_depend_on_neither(
