@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from helpers.tiny_encoder import make_tiny_encoder
 __all__ = ["browser"]  # One for all tests: Playwright cannot be started twice in one process.
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+# A shell lets what it runs in the background ignore Ctrl-C. The processes that tests start should not inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SHARED = Path(__file__).parents[2] / "shared" / "data"  # The benchmark data, if it is beside the checkout.
 # The slowest files come first, so that no worker has to wait for them at the end. Those that fork processes
 # (helpers/forks.py) are neighbours, so that usually only one worker starts a server of forks.
