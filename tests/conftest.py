@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import browser
+from helpers.chat_server import serve
 from helpers.tiny_encoder import make_tiny_encoder
 
-__all__ = ["browser"]  # One for all tests: Playwright cannot be started twice in one process.
+__all__ = ["browser", "serve"]  # One browser for all tests: Playwright cannot be started twice in one process.
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 # A shell lets what it runs in the background ignore Ctrl-C. The processes that tests start should not inherit that.

@@ -90,7 +90,7 @@ class Reader:
 
     def names(self) -> list[str]:
         """The names of the categories in the order of the tree."""
-        return self.page.locator("#tree th a").all_inner_texts()
+        return self.page.locator("#tree th a").all_text_contents()
 
     def downloaded(self, button: Any) -> Path:
         with self.page.expect_download() as started:
