@@ -28,7 +28,7 @@ function showCard({ question, left, answers, before, now: number, moved, last })
       ? el(
           "section",
           { class: "card question" },
-          el("p", { class: "eyebrow" }, user(question.label), ` · about ${plural(left, "question")} left`),
+          el("p", { class: "eyebrow" }, user(question.label), ` · ${plural(left, "pair")} in doubt; an answer settles several`),
           el("div", { class: "sides" }, question.sides.map(sideOf)),
           el(
             "div",
