@@ -4,7 +4,7 @@
 
 Each RUN is a folder that `benchmarks/quality/discover.py DATA DATASET --categories auto --out RUN` kept. Training does
 not depend on the number of categories; the protocols get the true one. The program prints one JSON record for each run,
-with a digest of the code that can change it.
+with the digest of the code that scores it. That of the training is the same if the run was made at the same commit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The space of phrases: what sets a node apart from its label, and which phrases are like the others."""
+"""The space of phrases: what sets a node apart from its label."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_offsets_of_a_tree_are_those_of_its_nodes() -> None:
     np.testing.assert_allclose(space.offsets[5], 0.0, atol=1e-6)
 
 
-def test_centralities_are_mean_cosines_to_the_other_phrases() -> None:
+def test_phrases_that_were_not_embedded_come_last() -> None:
     nodes, features = Nodes.flat(LABELS), embed(TEXTS)
     space, phrases = Space.of(features, PARTS, nodes), count_phrases(TEXTS, PARTS, LABELS)
-    some = np.arange(5)
-    judge = space.judge_by_both([some], phrases, embed, space.judge_by_words(phrases), 100)
-    vectors = embed([phrases.text(i) for i in range(5)]).astype(np.float64)
-    wanted = [np.mean([vectors[i] @ vectors[j] for j in range(5) if j != i]) for i in range(5)]
-    np.testing.assert_allclose(judge.centralities(some), wanted, atol=1e-6)
-    assert judge.centralities(np.array([0, 1, 5]))[2] == -1.0  # It was not embedded.
+    judge = space.judge_by_both([np.arange(5)], phrases, embed, space.judge_by_words(phrases), 100)
+    place = {phrases.text(i): i for i in range(len(phrases.units))}
+    assert place["apple"] < 5 <= place["red"]
+    found = judge.contrasts(np.array([place["apple"], place["red"]]), 0)
+    assert found[0] > 0
+    assert found[1] == judge.cosines(np.array([place["red"]]), np.array([0]))[0, 0] == -1.0

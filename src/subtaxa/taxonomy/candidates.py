@@ -37,8 +37,6 @@ MIN_LIFT, MIN_STRONG_SHARE = 3.0, 0.05
 MIN_BORDER, CERTAIN = 0.4, 0.75
 # The weight of each part of a phrase's score. They were chosen on HWU64 and the example (research/notebook.md).
 CONFUSION, TEMPERATURE, CONTRAST = 0.7, 0.1, 0.05
-# A phrase loses if it is less like the others of the shortlist than this quantile ("anna's contact number").
-ODDITY, CENTRAL = 0.8, 0.65
 FREQUENCY, WORD_FREQUENCY = 0.02, 0.03
 ONE_WORD, LONG, FUNCTION_WORD, WHOLE, OPENING = 0.14, 0.01, 0.035, 0.06, 0.05
 OPEN_END = 0.3
@@ -143,10 +141,7 @@ class NodePhrases:
             own = (own + cosines[:, 1 : 1 + len(children)].min(1)) / 2
         # The negative logarithm of the node's probability among its competitors, in units of the cosine.
         doubt = TEMPERATURE * np.log1p(np.exp((other - own[:, None]) / TEMPERATURE).sum(1))
-        score += own - CONFUSION * doubt
-        central = judge.centralities(ids)
-        odd = np.maximum(np.quantile(central, CENTRAL) - central, 0)
-        return score + CONTRAST * judge.contrasts(ids, node) - ODDITY * odd
+        return score + own - CONFUSION * doubt + CONTRAST * judge.contrasts(ids, node)
 
     def completed(self, candidates: Candidates, scores: Scores, best: int) -> int:
         """The candidate that has the best one and the function words it is cut off from, or the best one."""

@@ -37,9 +37,6 @@ class Judge(Protocol):
     def contrasts(self, phrases: Ints, node: int) -> Scores:
         """The cosine (m,) of each phrase and what tells the centroid of a node from the mean of its label."""
 
-    def centralities(self, phrases: Ints) -> Scores:
-        """The mean cosine (m,) of each phrase and the others."""
-
 
 @dataclass(frozen=True)
 class Space:
@@ -110,10 +107,6 @@ class _ByWords:
     def contrasts(self, phrases: Ints, node: int) -> Scores:
         return self._towards(phrases, self.offsets[node : node + 1])[:, 0]
 
-    def centralities(self, phrases: Ints) -> Scores:
-        """The words alone do not say which phrases are odd."""
-        return np.zeros(len(phrases))
-
     def _towards(self, phrases: Ints, targets: Floats) -> Scores:
         """The cosines (m, g) of phrases and targets (g, D)."""
         units = self.phrases.units[phrases]  # (m, MAX_CHARACTERS)
@@ -145,18 +138,9 @@ class _ByBoth:
         by_words = self.by_words.contrasts(phrases, node)
         return self._mixed(phrases, self.offsets[node : node + 1], by_words[:, None])[:, 0]
 
-    def centralities(self, phrases: Ints) -> Scores:
-        place, known = self._place(phrases)
-        vectors = self.vectors[place].astype(np.float64) * known[:, None]
-        return np.where(known, (vectors @ vectors.sum(0) - 1) / max(int(known.sum()) - 1, 1), -1.0)
-
     def _mixed(self, phrases: Ints, targets: Floats, by_words: Scores) -> Scores:
         """The mean of the encoder's cosines (m, g) of phrases and targets (g, D) and those by words."""
-        place, known = self._place(phrases)
-        cosines = self.vectors[place].astype(np.float64) @ targets.T
-        return np.where(known[:, None], ENCODER * cosines + (1 - ENCODER) * by_words, -1.0)
-
-    def _place(self, phrases: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Where the phrases are among the embedded ones (m,), and which of them are (m,)."""
         place = np.searchsorted(self.phrases, phrases).clip(max=len(self.phrases) - 1)
-        return place, self.phrases[place] == phrases
+        known = (self.phrases[place] == phrases)[:, None]
+        cosines = self.vectors[place].astype(np.float64) @ targets.T
+        return np.where(known, ENCODER * cosines + (1 - ENCODER) * by_words, -1.0)
