@@ -103,7 +103,8 @@ def _ask_model(session: EditSession, asking: Asking, budget: int, options: argpa
 
 
 def _show(asked: Question, number: int, asking: Asking) -> None:
-    say(f"\n{number} categories, {asking.left_to_ask()} pairs in doubt. Label {asked.label!r}:")
+    left = asking.left_to_ask()
+    say(f"\n{number:,} categories, {left:,} pair{'s' * (left != 1)} in doubt. Label {asked.label!r}:")
     for side in (asked.left, asked.right):
         say(f"\n  {printable(side.name)}  ({side.size:,} texts)")
         for text in side.texts:
