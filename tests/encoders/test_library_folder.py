@@ -15,8 +15,9 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from subtaxa.encoders import allowed_values, loading
+from subtaxa.encoders.folder_check import check_folder
 from subtaxa.encoders.library_folder import library_folder
-from subtaxa.encoders.loading import check_folder, load_pipeline
+from subtaxa.encoders.loading import load_pipeline
 from subtaxa.errors import InputError
 
 HIDDEN = "a line that nobody may read"

@@ -18,7 +18,8 @@ import pytest
 from helpers.run_files import CATEGORIES, EDITS, FACTS, arrays, write_run
 
 from subtaxa.discovery import Discovery
-from subtaxa.encoders.loading import check_folder, load_pipeline
+from subtaxa.encoders.folder_check import check_folder
+from subtaxa.encoders.loading import load_pipeline
 from subtaxa.errors import InputError, SubtaxaError
 from subtaxa.runs import array_files, layout
 from subtaxa.runtime import json_files

@@ -11,7 +11,7 @@ from subtaxa.clustering.calibration import Calibration
 from subtaxa.clustering.clusters import Clusters
 from subtaxa.clustering.known_texts import KnownTexts
 from subtaxa.data.texts import CoarseTexts
-from subtaxa.encoders.loading import check_folder
+from subtaxa.encoders.folder_check import check_folder
 from subtaxa.errors import InputError
 from subtaxa.runs import array_files, layout, reading
 from subtaxa.runs.column_files import read_columns
